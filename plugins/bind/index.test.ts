@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs'
+import { networkInterfaces } from 'node:os'
+import { serverOf } from 'skein/testing'
+import { describe, expect, test } from 'vitest'
+
+const [name, all] = Object.entries(networkInterfaces()).find(([, addresses]) => addresses?.some(({ internal }) => internal)) ?? []
+const loopback = (all ?? []).map(({ address, scopeid }) => (scopeid ? `${address}%${name}` : address))
+
+async function addressesOf(bind: string): Promise<string[]> {
+  const server = await serverOf(`. {\n  ${bind}\n}`)
+  await server.stop()
+  return server.instance.plan.map(({ address }) => address)
+}
+
+describe('a server block listens on', () => {
+  test.each<[string, string, readonly string[]]>([
+    ['every address where nothing is said', '', ['0.0.0.0', '::']],
+    ['the addresses named', 'bind 127.0.0.1 ::1', ['127.0.0.1', '::1']],
+    ['each once, however it is spelled', 'bind ::1 127.0.0.1 0:0:0:0:0:0:0:1 [::1] 127.0.0.1', ['::1', '127.0.0.1']],
+    ['a link-local address with its interface', 'bind FE80:0::1%eth0', ['fe80::1%eth0']],
+    ['all of a family', 'bind 0.0.0.0 ::', ['0.0.0.0', '::']],
+    ['all but some', 'bind 127.0.0.1 127.0.0.2 ::1 {\n    except 127.0.0.1\n    except 0::1\n  }', ['127.0.0.2']]
+  ])('%s', async (_title, bind, addresses) => {
+    expect(await addressesOf(bind)).toEqual(addresses)
+  })
+
+  test.runIf(loopback.length > 0)('the addresses of an interface', async () => {
+    expect(await addressesOf(`bind ${name}`)).toEqual(loopback)
+    expect(await addressesOf(`bind 192.0.2.1 ${name} {\n  except ${name}\n}`)).toEqual(['192.0.2.1'])
+  })
+
+  test('for all zones of the block, and no other', async () => {
+    const server = await serverOf('a b:1053 {\n  bind 127.0.0.1\n}\nc {\n  bind 127.0.0.2\n}')
+    expect(server.instance.plan.map(({ address, port, routes }) => `${address}:${port} ${routes.zones.join()}`)).toEqual([
+      '127.0.0.1:53 a.',
+      '127.0.0.1:1053 b.',
+      '127.0.0.2:53 c.'
+    ])
+    await server.stop()
+  })
+})
+
+describe('a wrong line is an error with file and line', () => {
+  test.each([
+    ['bind', 'Corefile:2: bind: expected addresses or names of network interfaces'],
+    ['bind nowhere0', 'Corefile:2: bind: expected an address or the name of a network interface, not "nowhere0"'],
+    ['bind 127.0.0.256', 'Corefile:2: bind: expected an address or the name of a network interface, not "127.0.0.256"'],
+    ['bind 127.0.0.1:53', 'Corefile:2: bind: expected an address or the name of a network interface, not "127.0.0.1:53"'],
+    ['bind constructor', 'Corefile:2: bind: expected an address or the name of a network interface, not "constructor"'],
+    ['bind ""', 'Corefile:2: bind: expected an address or the name of a network interface, not ""'],
+    ['bind ::1 {\n    except\n  }', 'Corefile:3: bind: except: expected addresses or names of network interfaces'],
+    [
+      'bind ::1 {\n    except nowhere0\n  }',
+      'Corefile:3: bind: except: expected an address or the name of a network interface, not "nowhere0"'
+    ],
+    ['bind ::1 {\n    except ::2 {\n    }\n  }', 'Corefile:3: bind: except: takes no block in braces'],
+    ['bind ::1 {\n    only ::1\n  }', 'Corefile:3: bind: unknown option "only", expected one of except'],
+    ['bind ::1 {\n    excep ::1\n  }', 'Corefile:3: bind: unknown option "excep", did you mean except?'],
+    ['bind ::1 {\n    except ::1\n  }', 'Corefile:2: bind: no address is left to listen on'],
+    ['bind ::1\n  bind ::2', 'Corefile:3: bind: may stand only once in a server block, and stands in line 2 already']
+  ])('%j', async (line, message) => {
+    await expect(serverOf(`. {\n  ${line}\n}`)).rejects.toMatchObject({ code: 'SKEIN_CONFIG', message })
+  })
+
+  test('and the README names what there is', () => {
+    const readme = readFileSync(new URL('../../../plugins/bind/README.md', import.meta.url), 'utf8')
+    expect([...readme.matchAll(/^\| `([^`]+)`/gm)].map(([, option]) => option)).toEqual(['ADDRESS', 'INTERFACE', 'except …'])
+  })
+})

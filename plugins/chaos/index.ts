@@ -1,0 +1,56 @@
+import { hostname } from 'node:os'
+import { type Directive, type Plugin, type Query, type Random, type Reply, zonesServed } from 'skein/plugin'
+
+/** SkyDNS's four. */
+const AUTHORS = ['Erik St. Martin', 'Brian Ketelsen', 'Miek Gieben', 'Michael Crosby']
+const MAX_STRING = 255
+
+/** Answers the questions of class CH that ask a server who it is (RFC 4892). */
+export default {
+  name: 'chaos',
+  api: 1,
+  classes: ['CH'],
+  setup(directive, host) {
+    const [version = host.version, ...named] = directive.args
+    const authors = named.length === 0 ? AUTHORS : [...new Set(named)]
+    const name = readHostname(directive)
+    /** Whether this name asks for the authors: `authors.bind`, and the apex of each zone served here. */
+    const asksAuthors = ({ qname }: Query): boolean =>
+      qname === 'authors.bind.' || host.find(zonesServed).some((zones) => zones.includes(qname))
+    return {
+      handle(query, next) {
+        if (query.qtype !== 'TXT') return next(query)
+        if (asksAuthors(query)) return texts(query, shuffled(authors, host.random))
+        if (query.qname === 'version.bind.' || query.qname === 'version.server.') return texts(query, [version])
+        if (query.qname === 'hostname.bind.' || query.qname === 'id.server.') return texts(query, [name])
+        return next(query)
+      }
+    }
+  }
+} satisfies Plugin
+
+function readHostname({ options }: Directive): string {
+  const [option, again] = options
+  for (const other of options) if (other.name !== 'hostname') other.unknown(['hostname'])
+  if (option === undefined) return 'localhost'
+  again?.fail(`stands in line ${option.at.line} already`)
+  option.noBlock()
+  const name = option.only('a name, or `auto` for that of the machine')
+  return name === 'auto' ? hostname() : name
+}
+
+function texts(query: Query, values: readonly string[]): Reply {
+  const answer = values.map(
+    (text) => ({ owner: query.qname, type: 'TXT', ttl: 0, rdata: [Buffer.from(text).subarray(0, MAX_STRING)] }) as const
+  )
+  return query.reply({ aa: true, ra: true, answer, why: 'chaos' })
+}
+
+function shuffled(values: readonly string[], random: Random): string[] {
+  const order = [...values]
+  for (let i = order.length - 1; i > 0; i--) {
+    const j = random.below(i + 1)
+    ;[order[i], order[j]] = [order[j]!, order[i]!]
+  }
+  return order
+}

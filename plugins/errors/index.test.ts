@@ -1,0 +1,107 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { serverOf } from 'skein/testing'
+import { afterAll, describe, expect, test } from 'vitest'
+
+const folder = mkdtempSync(join(tmpdir(), 'skein-errors-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+let installed = 0
+
+/** Installs a plugin whose handler is this text; gives its directive. */
+function plugin(handle: string): string {
+  const name = `fake-${++installed}`
+  const at = join(folder, 'node_modules', `skein-plugin-${name}`)
+  mkdirSync(at, { recursive: true })
+  writeFileSync(join(at, 'package.json'), JSON.stringify({ type: 'module', exports: './index.js' }))
+  writeFileSync(join(at, 'index.js'), `export default { name: '${name}', api: 1, classes: ['*'], setup: () => ({ handle: ${handle} }) }`)
+  return name
+}
+
+async function outcome(
+  handle: string,
+  question = 'example.org. A'
+): Promise<{ rcode: string; lines: readonly string[]; count: number | undefined }> {
+  const server = await serverOf(`. {\n  errors\n  ${plugin(handle)}\n}`, { file: join(folder, 'Corefile') })
+  const { rcode } = await server.ask(question)
+  await server.stop()
+  return { rcode, lines: server.log.lines, count: server.counter('skein_errors_total') }
+}
+
+describe('a failure is SERVFAIL, a line and a count', () => {
+  test.each<[string, string, string]>([
+    ['thrown', '() => { throw new Error("boom") }', 'boom'],
+    ['thrown later', 'async () => { await null; throw new Error("boom") }', 'boom'],
+    ['thrown, and no error', '() => { throw "boom" }', 'boom'],
+    ['thrown over several lines', '() => { throw new Error("a\\nb\\u0000\\u001bc\\r\\n  d") }', 'a b c d'],
+    ['thrown, without a text', '() => { throw Object.create(null) }', 'something without a text'],
+    [
+      'of an upstream',
+      '(query) => query.fail("SERVFAIL", "upstream-failed", { problem: "read udp 127.0.0.1:4711->192.0.2.1:53: i/o timeout" })',
+      'read udp 127.0.0.1:4711->192.0.2.1:53: i/o timeout'
+    ],
+    ['of an upstream, later', 'async (query) => query.fail("SERVFAIL", "upstream-failed", { problem: "x" })', 'x']
+  ])('%s', async (_title, handle, text) => {
+    expect(await outcome(handle)).toEqual({ rcode: 'SERVFAIL', lines: [`[ERROR] plugin/errors: 2 example.org. A: ${text}`], count: 1 })
+  })
+
+  test('whose line has the rcode that it is answered with', async () => {
+    const refused = await outcome('(query) => query.fail("REFUSED", "too-many", { problem: "busy" })')
+    expect(refused).toMatchObject({ rcode: 'REFUSED', lines: ['[ERROR] plugin/errors: 5 example.org. A: busy'] })
+  })
+
+  test('whose line is one line, whatever the name', async () => {
+    const { lines } = await outcome('() => { throw new Error("boom") }', 'a\\010\\000\\"\\\\b.example.org. TYPE65280 CH')
+    expect(lines).toEqual(['[ERROR] plugin/errors: 2 a\\010\\000\\"\\\\b.example.org. TYPE65280: boom'])
+  })
+})
+
+describe('no line is written', () => {
+  test.each<[string, string, string]>([
+    ['for an answer', '(query) => query.reply({})', 'NOERROR'],
+    ['for SERVFAIL without a problem', '(query) => query.fail("SERVFAIL", "ndots")', 'SERVFAIL'],
+    ['for a refusal at the end', '(query, next) => next(query)', 'REFUSED']
+  ])('%s', async (_title, handle, rcode) => {
+    expect(await outcome(handle)).toEqual({ rcode, lines: [], count: 0 })
+  })
+
+  test('for a drop', async () => {
+    const server = await serverOf(`. {\n  errors\n  ${plugin('() => Symbol.for("skein.drop")')}\n}`, { file: join(folder, 'Corefile') })
+    await expect(server.ask('example.org. A')).rejects.toThrow('no reply')
+    expect(server.log.lines).toEqual([])
+    await server.stop()
+  })
+})
+
+describe('what is no reply is told of by the chain, which knows what is missing', () => {
+  test.each(['() => {}', 'async () => {}', '() => null', '() => ({})'])('%s', async (handle) => {
+    const { rcode, lines } = await outcome(handle)
+    expect(rcode).toBe('SERVFAIL')
+    expect(lines).toEqual([
+      '[ERROR] example.org. A: a plugin failed: ReplyError: a plugin returned no reply: did it forget to return next(query)?'
+    ])
+  })
+})
+
+describe('a wrong line is an error with file and line', () => {
+  test.each([
+    ['errors stderr', 'Corefile:2: errors: expected no argument, not "stderr"'],
+    ['errors stdout x', 'Corefile:2: errors: expected at most 1, not "x"'],
+    ['errors {\n    consolidate 5m .*\n  }', 'Corefile:3: errors: consolidate: is not supported yet'],
+    ['errors {\n    stacktrace\n  }', 'Corefile:3: errors: stacktrace: is not supported yet'],
+    ['errors {\n    stacktraces\n  }', 'Corefile:3: errors: unknown option "stacktraces", did you mean stacktrace?'],
+    ['errors\n  errors', 'Corefile:3: errors: may stand only once in a server block, and stands in line 2 already']
+  ])('%j', async (line, message) => {
+    await expect(serverOf(`. {\n  ${line}\n}`)).rejects.toMatchObject({ code: 'SKEIN_CONFIG', message })
+  })
+
+  test.each(['errors', 'errors stdout', 'errors {\n}'])('and %j is none', async (line) => {
+    await (await serverOf(`. {\n  ${line}\n}`)).stop()
+  })
+
+  test('and the README names what there is', () => {
+    const readme = readFileSync(new URL('../../../plugins/errors/README.md', import.meta.url), 'utf8')
+    expect([...readme.matchAll(/^\| `([^`]+)`/gm)].map(([, name]) => name)).toEqual(['stdout', 'skein_errors_total'])
+  })
+})

@@ -1,0 +1,123 @@
+/** From a question to the records that answer it: SkyDNS's rules, type by type. */
+import type { ReplyParts, ResourceRecord, RRType } from 'skein/plugin'
+import { addressPath, onlyName } from './address.js'
+import { distinct, lowestTtl } from './group.js'
+import type { Lookup } from './lookup.js'
+import type { Outside } from './outside.js'
+import { distinctRecords, mxRecords, nsRecords, srvRecords, type Targets, txtRecords } from './records.js'
+import type { Service } from './service.js'
+
+/** What answers depend on besides the services. */
+export interface Rules {
+  /** Seconds: of services that say none, and the most that a TTL of an answer with several records may be. */
+  readonly ttl: number
+  /** Seconds: of negative answers, the SOA's minimum. */
+  readonly minTtl: number
+  /** SRV priority and MX preference of services that say none. */
+  readonly priority: number
+  /** The SOA's rname; undefined stands for `hostmaster` at the zone. */
+  readonly hostmaster: string | undefined
+  /** Told of a service under `ns.dns` that is no address. */
+  readonly skipped: (service: Service) => void
+}
+
+/** One question in one zone. */
+export interface Asked {
+  /** The name whose services answer. */
+  readonly name: string
+  /** The name that the records are for: the qname. */
+  readonly owner: string
+  readonly type: RRType
+  /** The wall clock, in milliseconds. */
+  readonly now: number
+}
+
+const NO_TARGETS: Targets = { answer: [], additional: [] }
+/** RFC 8914 §4.23: the servers that should know could not be reached. */
+const NO_REACHABLE_AUTHORITY = 22
+
+/** The parts of the reply, as far as the look-ups outside are known. */
+export function answerParts(lookup: Lookup, outside: Outside, rules: Rules, asked: Asked): ReplyParts {
+  if (asked.type === 'SOA' && asked.name === lookup.apex) {
+    return { aa: true, ra: true, answer: [soa(lookup.apex, rules, rules.ttl, asked.now)], why: 'apex' }
+  }
+  const found = lookup.all(asked.name)
+  if (!found.exists) return { ...nothing(lookup.apex, rules, asked.now), rcode: 'NXDOMAIN', why: 'no-such-name' }
+  const { answer, additional, failed } = byType(lookup, outside, rules, asked)
+  if (answer.length > 0) return { aa: true, ra: true, answer: levelled(distinctRecords(answer), rules.ttl), additional, why: 'found' }
+  if (failed) {
+    return {
+      rcode: 'SERVFAIL',
+      ra: true,
+      why: 'target-failed',
+      problem: `the name that ${asked.owner} leads to could not be looked up`,
+      extendedErrors: [{ code: NO_REACHABLE_AUTHORITY }]
+    }
+  }
+  return { ...nothing(lookup.apex, rules, asked.now), why: 'nodata' }
+}
+
+/** A negative answer, with the SOA that says how long it holds (RFC 2308 §3). */
+export function nothing(apex: string, rules: Rules, now: number): ReplyParts {
+  return { aa: true, ra: true, authority: [soa(apex, rules, rules.minTtl, now)] }
+}
+
+function byType(lookup: Lookup, outside: Outside, rules: Rules, { name, owner, type }: Asked): Targets & { failed?: boolean } {
+  switch (type) {
+    case 'A':
+    case 'AAAA': {
+      const { records, failed } = addressPath(lookup, outside, name, type, owner)
+      return { answer: records, additional: [], failed }
+    }
+    case 'SRV':
+      return srvRecords(lookup, outside, name, owner, rules.priority)
+    case 'MX': {
+      const withMail = distinct(lookup.all(name).services.filter(({ mail }) => mail))
+      return mxRecords(lookup, outside, withMail, owner, rules.priority)
+    }
+    case 'TXT':
+      return { answer: txtRecords(lookup.services(name), owner), additional: [] }
+    case 'CNAME':
+      return { answer: cname(lookup, name, owner), additional: [] }
+    case 'NS':
+      return name === lookup.apex ? nsRecords(lookup, owner, rules.skipped) : NO_TARGETS
+    default:
+      return NO_TARGETS
+  }
+}
+
+/** The CNAME of an exact key, where its host is a name and stands alone. */
+function cname(lookup: Lookup, name: string, owner: string): ResourceRecord[] {
+  const services = lookup.exact(name)
+  const target = onlyName(services)
+  if (target === undefined) return []
+  return [{ owner, type: 'CNAME', ttl: lowestTtl(services.filter(({ host }) => host !== undefined)), rdata: target }]
+}
+
+/** With two or more records every TTL is the lowest among them, and the configured one at most. */
+function levelled(records: readonly ResourceRecord[], ttl: number): readonly ResourceRecord[] {
+  if (records.length < 2) return records
+  const lowest = lowestTtl(records, ttl)
+  return records.map((record) => (record.ttl === lowest ? record : { ...record, ttl: lowest }))
+}
+
+const HOUR_MS = 3_600_000
+
+/** SkyDNS's SOA: its serial is the time, cut to the hour. */
+function soa(apex: string, { minTtl, hostmaster }: Pick<Rules, 'minTtl' | 'hostmaster'>, ttl: number, now: number): ResourceRecord {
+  const below = (label: string): string => (apex === '.' ? `${label}.` : `${label}.${apex}`)
+  return {
+    owner: apex,
+    type: 'SOA',
+    ttl,
+    rdata: {
+      mname: below('ns.dns'),
+      rname: hostmaster ?? below('hostmaster'),
+      serial: (Math.floor(now / HOUR_MS) * HOUR_MS) / 1000,
+      refresh: 28800,
+      retry: 7200,
+      expire: 604800,
+      minimum: minTtl
+    }
+  }
+}

@@ -1,0 +1,105 @@
+import { type Clock, type Counter, FormatError, type Host, type Message, type Query } from 'skein/plugin'
+import { type Asking, type Exchange, type Failure, type Outcome, readReply } from './exchange.js'
+import type { Options } from './options.js'
+import { TcpExchange } from './tcp-exchange.js'
+import { UdpExchange } from './udp-exchange.js'
+import type { Upstream } from './upstream-address.js'
+import { Upstreams } from './upstreams.js'
+
+/** What the upstreams came to for one question. */
+export type Result =
+  /** `isCut`: over UDP it did not fit, and over TCP nobody answered. */
+  { readonly kind: 'reply'; readonly message: Message; readonly isCut: boolean } | Failure
+
+/** Plain numbers, collected when somebody scrapes. */
+export interface Counters {
+  readonly requests: Counter
+  readonly failures: Counter
+  readonly truncatedRetries: Counter
+  readonly ignored: Counter
+}
+
+/** All attempts for one question take no longer than this, or one `read_timeout`. */
+const TOTAL_MS = 5000
+/** A datagram may get lost: so often each upstream is asked, while there is time. */
+const ROUNDS = 2
+/** What passes every network unfragmented (DNS flag day 2020), and what every reader can take (RFC 6891 §6.2.3). */
+const MAX_UDP = 1232
+const MIN_UDP = 512
+
+/** Asks upstreams in turn until one answers. */
+export class Attempts {
+  readonly #options: Options
+  readonly #host: Host
+  readonly #clock: Clock
+  readonly #counters: Counters
+  readonly #upstreams: Upstreams
+  readonly #open = new Set<Exchange>()
+  #isStopped = false
+
+  constructor(options: Options, host: Host, counters: Counters) {
+    this.#options = options
+    this.#host = host
+    this.#clock = host.clock
+    this.#counters = counters
+    this.#upstreams = new Upstreams(options.upstreams, options.policy, host.clock, host.random)
+  }
+
+  /** The first proper reply, or what the last attempt failed of. */
+  async ask(query: Query, overTcp: boolean): Promise<Result> {
+    const order = this.#upstreams.order()
+    const deadline = this.#clock.monotonic() + Math.max(TOTAL_MS, this.#options.readTimeoutMs)
+    let cut: Message | undefined
+    let failure: Failure = { kind: 'failed', problem: 'no time was left to ask', wasReached: false }
+    for (let attempt = 0; attempt < order.length * ROUNDS && !this.#isStopped && this.#clock.monotonic() < deadline; attempt++) {
+      const upstream = order[attempt % order.length]!
+      let outcome = await this.#exchange(query, upstream, overTcp, deadline)
+      if (outcome.kind === 'truncated') {
+        cut ??= readCut(query, outcome.octets, upstream)
+        this.#counters.truncatedRetries.value++
+        outcome = await this.#exchange(query, upstream, true, deadline)
+      }
+      this.#upstreams.asked(upstream, outcome.kind === 'reply')
+      if (outcome.kind === 'reply') return { ...outcome, isCut: false }
+      this.#counters.failures.value++
+      if (outcome.kind === 'failed') failure = { ...outcome, wasReached: failure.wasReached || outcome.wasReached }
+    }
+    return cut === undefined ? failure : { kind: 'reply', message: cut, isCut: true }
+  }
+
+  /** Ends every attempt; what comes later fails at once. */
+  stop(): void {
+    this.#isStopped = true
+    for (const exchange of this.#open) exchange.cancel()
+  }
+
+  async #exchange(query: Query, upstream: Upstream, overTcp: boolean, deadline: number): Promise<Outcome> {
+    const id = this.#host.random.below(0x10000)
+    const timeoutMs = Math.max(0, Math.min(this.#options.readTimeoutMs, deadline - this.#clock.monotonic()))
+    const asking: Asking = { query, upstream, id, octets: query.octets(id, ednsFor(query)), timeoutMs }
+    this.#counters.requests.value++
+    const exchange = overTcp
+      ? new TcpExchange(asking, this.#clock)
+      : new UdpExchange(asking, this.#clock, () => this.#counters.ignored.value++)
+    this.#open.add(exchange)
+    if (this.#isStopped) exchange.cancel()
+    const outcome = await exchange.outcome
+    this.#open.delete(exchange)
+    return outcome
+  }
+}
+
+/** EDNS where the asker speaks it: an upstream that does not then says so to somebody who understands. Never the asker's options. */
+function ednsFor({ edns, dnssecOk }: Query): { size: number; dnssecOk: boolean } | undefined {
+  return edns === undefined ? undefined : { size: Math.max(MIN_UDP, Math.min(MAX_UDP, edns.size)), dnssecOk }
+}
+
+/** A truncated reply as it came, where it can be read. */
+function readCut(query: Query, octets: Uint8Array, upstream: Upstream): Message | undefined {
+  try {
+    return readReply(query, octets, upstream)
+  } catch (error) {
+    if (error instanceof FormatError) return undefined
+    throw error
+  }
+}

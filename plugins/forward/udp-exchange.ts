@@ -1,0 +1,58 @@
+import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
+import type { Clock } from 'skein/plugin'
+import { type Asking, Exchange } from './exchange.js'
+import { endText } from './failure-text.js'
+
+/** Told of each datagram that was no reply to what we asked. */
+export type Ignored = () => void
+
+/** The upstreams are addresses: asking the resolver of the C library would cost a thread. */
+function lookup(address: string, _options: unknown, found: (error: null, address: string, family: number) => void): void {
+  found(null, address, address.includes(':') ? 6 : 4)
+}
+
+/**
+ * A question over UDP on a socket of its own: the kernel picks a port that nobody can foresee, lets in only what comes from the
+ * upstream, and tells when nobody is there. What does not match is passed over until the time is up (RFC 5452 §9.1).
+ */
+export class UdpExchange extends Exchange {
+  protected readonly transport = 'udp'
+  readonly #socket: Socket
+  readonly #ignored: Ignored
+  #peer: { address: string; port: number } | undefined
+
+  constructor(asking: Asking, clock: Clock, ignored: Ignored) {
+    super(asking, clock)
+    this.#ignored = ignored
+    const { address, port } = asking.upstream
+    this.#socket = createSocket({ type: address.includes(':') ? 'udp6' : 'udp4', lookup: lookup as never })
+    this.#socket.on('error', (error) => this.fail(error))
+    this.#socket.on('message', (octets, from) => this.#arrived(octets, from))
+    this.#socket.connect(port, address, ((error?: Error) => this.#connected(error)) as () => void)
+  }
+
+  protected local(): string | undefined {
+    if (this.#peer === undefined) return undefined
+    const { address, port } = this.#socket.address()
+    return endText(address, port)
+  }
+
+  protected close(): void {
+    this.#socket.close()
+  }
+
+  #connected(error: Error | undefined): void {
+    if (this.isOver) return
+    if (error !== undefined) return this.fail(error)
+    this.#peer = this.#socket.remoteAddress()
+    this.#socket.send(this.asking.octets, (unsent) => {
+      if (unsent !== null) this.fail(unsent)
+    })
+  }
+
+  #arrived(octets: Buffer, { address, port }: RemoteInfo): void {
+    // Between binding and connecting, the socket is open to everybody for a moment.
+    const isFromUpstream = address === this.#peer?.address && port === this.#peer.port
+    if (!isFromUpstream || !this.take(octets)) this.#ignored()
+  }
+}

@@ -1,0 +1,155 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type AskOptions, serverOf, TestClock } from 'skein/testing'
+import { afterAll, describe, expect, test } from 'vitest'
+
+const folder = mkdtempSync(join(tmpdir(), 'skein-log-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const file = join(folder, 'Corefile')
+
+let installed = 0
+
+/** Installs a plugin whose handler is this text; gives its directive. */
+function plugin(handle: string): string {
+  const name = `fake-${++installed}`
+  const at = join(folder, 'node_modules', `skein-plugin-${name}`)
+  mkdirSync(at, { recursive: true })
+  writeFileSync(join(at, 'package.json'), JSON.stringify({ type: 'module', exports: './index.js' }))
+  writeFileSync(
+    join(at, 'index.js'),
+    `export default { name: '${name}', api: 1, classes: ['*'], setup: (directive, host) => ({ handle: ${handle} }) }`
+  )
+  return name
+}
+
+async function linesOf(block: string, question: string, options: AskOptions = {}): Promise<readonly string[]> {
+  const server = await serverOf(`. {\n  ${block}\n}`, { file })
+  await server.ask(question, options).catch(() => {})
+  await server.stop()
+  return server.log.lines
+}
+
+describe('a query is one line', () => {
+  test.each<[string, string, AskOptions, string]>([
+    [
+      'of a plain question',
+      'WwW.Example.org. A',
+      { id: 4711 },
+      '192.0.2.1:4711 - 4711 "A IN www.example.org. udp false 512" NOERROR qr,aa,rd whoami'
+    ],
+    [
+      'with EDNS and DO',
+      'example.org. AAAA',
+      { edns: 1232, dnssecOk: true },
+      '192.0.2.1:4711 - 1 "AAAA IN example.org. udp true 1232" NOERROR qr,aa,rd whoami'
+    ],
+    [
+      'over TCP from IPv6',
+      '. NS',
+      { rd: false, client: { address: '2001:db8::1', port: 9, transport: 'tcp' } },
+      '[2001:db8::1]:9 - 1 "NS IN . tcp false 65535" NOERROR qr,aa whoami'
+    ],
+    [
+      'of another class',
+      'version.bind. TXT CH',
+      { flags: 0x10 },
+      '192.0.2.1:4711 - 1 "TXT CH version.bind. udp false 512" REFUSED qr,rd,cd not-served'
+    ],
+    ['of numbers', 'a. TYPE65280 CLASS42', {}, '192.0.2.1:4711 - 1 "TYPE65280 CLASS42 a. udp false 512" REFUSED qr,rd not-served']
+  ])('%s', async (_title, question, options, line) => {
+    expect(await linesOf('log\n  whoami', question, options)).toEqual([`[INFO] ${line} 0.000000000s`])
+  })
+
+  test.each<[string, string]>([
+    ['a\\010[INFO] b.', 'a\\010[info] b.'],
+    ['\\000.', '\\000.'],
+    ['a\\"b.', 'a\\034b.'],
+    ['\\\\\\".', '\\\\\\034.'],
+    ['a\\\\.', 'a\\\\.'],
+    ['\\".\\\\\\\\\\"\\".', '\\034.\\\\\\\\\\034\\034.'],
+    ['a\\.b\\032\\255.', 'a\\.b\\032\\255.'],
+    ['\\226\\128\\168.', '\\226\\128\\168.'],
+    ['\\027[31m.', '\\027[31m.']
+  ])('and stays one whatever octets the name has: %s', async (name, shown) => {
+    const [line, ...more] = await linesOf('log\n  whoami', `${name.replace(/ /g, '\\032')} A`)
+    expect(more).toEqual([])
+    expect(line).toContain(`"A IN ${shown.replace(/ /g, '\\032')} udp false 512" NOERROR`)
+    expect(line).toMatch(/^[ -~]+$/)
+    expect(line!.match(/"/g)).toHaveLength(2)
+  })
+
+  test('that says how long the answer took', async () => {
+    const clock = new TestClock()
+    const slow = plugin('async (query) => { await new Promise((resolve) => host.clock.after(1234, resolve)); return query.reply({}) }')
+    const server = await serverOf(`. {\n  log\n  ${slow}\n}`, { file, clock })
+    const asked = server.ask('example.org. A')
+    clock.advance(2000)
+    await asked
+    expect(server.log.lines).toEqual([expect.stringMatching(/ NOERROR qr,rd - 2\.000000000s$/)])
+    await server.stop()
+  })
+})
+
+describe('what became of it stands in the line', () => {
+  test.each<[string, string, string]>([
+    ['a reason', '(query) => query.reply({ ra: true, rcode: "NXDOMAIN", why: "no-such-name" })', 'NXDOMAIN qr,rd,ra no-such-name'],
+    ['no reason', '(query) => query.reply({})', 'NOERROR qr,rd -'],
+    ['a throw', '() => { throw new Error("boom") }', 'SERVFAIL - fault'],
+    ['a rejection', 'async () => { throw new Error("boom") }', 'SERVFAIL - fault'],
+    ['a forgotten reply', '() => {}', 'SERVFAIL - fault'],
+    ['a forgotten reply, later', 'async () => {}', 'SERVFAIL - fault'],
+    ['no reply of ours', '() => ({})', 'SERVFAIL - fault'],
+    ['a drop', '() => Symbol.for("skein.drop")', '- - dropped'],
+    ['a drop, later', 'async () => Symbol.for("skein.drop")', '- - dropped']
+  ])('%s', async (_title, handle, outcome) => {
+    const lines = await linesOf(`log\n  ${plugin(handle)}`, 'example.org. A')
+    expect(lines.filter((line) => line.startsWith('[INFO]'))).toEqual([expect.stringContaining(`" ${outcome} 0.000000000s`)])
+    // The throw still reaches the chain, which tells of it.
+    expect(lines.filter((line) => line.startsWith('[ERROR]'))).toHaveLength(outcome.includes('fault') ? 1 : 0)
+  })
+
+  test('together with `errors` a throw is one line of each', async () => {
+    const lines = await linesOf(`log\n  errors\n  ${plugin('() => { throw new Error("boom") }')}`, 'example.org. A')
+    expect(lines).toEqual([expect.stringContaining('" SERVFAIL - fault '), '[ERROR] plugin/errors: 2 example.org. A: boom'])
+  })
+})
+
+describe('not every query is logged', () => {
+  test.each<[string, string, boolean]>([
+    ['log example.org example.net', 'example.org. A', true],
+    ['log example.org example.net', 'www.Example.NET. A', true],
+    ['log example.org', 'xexample.org. A', false],
+    ['log example.org', 'org. A', false],
+    ['log .', 'org. A', true],
+    ['log stdout', 'org. A', true],
+    ['log stdout.', 'org. A', false],
+    ['log Bücher.example', 'b\\195\\188cher.example. A', true]
+  ])('%s: %s', async (log, question, logged) => {
+    expect(await linesOf(`${log}\n  whoami`, question)).toHaveLength(logged ? 1 : 0)
+  })
+
+  test('look-ups of the server for itself are not', async () => {
+    const asking = plugin('(query) => query.depth === 0 ? host.resolve(query.ask("inner.example.", "A")) : query.reply({})')
+    expect(await linesOf(`log\n  ${asking}`, 'outer.example. A')).toEqual([expect.stringContaining('outer.example.')])
+  })
+})
+
+describe('a wrong line is an error with file and line', () => {
+  test.each([
+    ['log . "{remote} {name}"', 'Corefile:2: log: a format of its own is not supported yet, expected names alone'],
+    ['log "{remote} {name}"', 'Corefile:2: log: a format of its own is not supported yet, expected names alone'],
+    ['log a..b', 'Corefile:2: log: expected a domain name, not "a..b": an empty label in the name "a..b"'],
+    ['log ""', 'Corefile:2: log: expected a domain name, not "": an empty name; the root is "."'],
+    ['log {\n    class denial\n  }', 'Corefile:3: log: class: is not supported yet'],
+    ['log {\n    format short\n  }', 'Corefile:3: log: unknown option "format", expected one of class'],
+    ['log\n  log', 'Corefile:3: log: may stand only once in a server block, and stands in line 2 already']
+  ])('%j', async (line, message) => {
+    await expect(serverOf(`. {\n  ${line}\n}`)).rejects.toMatchObject({ code: 'SKEIN_CONFIG', message })
+  })
+
+  test('and the README names what there is', () => {
+    const readme = readFileSync(new URL('../../../plugins/log/README.md', import.meta.url), 'utf8')
+    expect([...readme.matchAll(/^\| `([^`]+)`/gm)].map(([, name]) => name)).toEqual(['NAMES…'])
+  })
+})

@@ -1,0 +1,90 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { Directive } from '../corefile/directive.js'
+import type { Log, Offer, Setting, StoreOptions } from '../plugin.js'
+import { PluginHost } from './host.js'
+import { BlockScope, type ProcessServices, Settings } from './scope.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'skein-host-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const lines: string[] = []
+const opened: StoreOptions[] = []
+const told = (text: string): void => void lines.push(text)
+const log: Log = { debug: told, info: told, warn: told, error: told, line: told }
+const services = {
+  log,
+  stores: { use: (options: StoreOptions) => void opened.push(options) },
+  version: 'Skein-test'
+} as unknown as ProcessServices
+
+const processSettings = new Settings()
+const scope = (): BlockScope => new BlockScope(services, folder, processSettings, (query) => query.fail('SERVFAIL', 'fault'))
+const hostOf = (block: BlockScope, name: string, line: number): PluginHost =>
+  new PluginHost(block, new Directive(name, [], { file: 'Corefile', line }, ['.']))
+
+describe('what a plugin is lent', () => {
+  test('files hang on the folder of the Corefile', async () => {
+    writeFileSync(join(folder, 'hosts'), 'here')
+    const host = hostOf(scope(), 'hosts', 3)
+    expect((await host.readFile('hosts')).toString()).toBe('here')
+    expect(host.resolvePath('./a/../b')).toBe(join(folder, 'b'))
+    expect(host.resolvePath('/etc/hosts')).toBe('/etc/hosts')
+  })
+
+  test.each([
+    ['gone', 'Corefile:3: hosts: cannot read gone: there is no such file'],
+    ['.', 'Corefile:3: hosts: cannot read .: it is a folder']
+  ])('a file that cannot be read is an error with file and line: %s', async (path, message) => {
+    await expect(hostOf(scope(), 'hosts', 3).readFile(path)).rejects.toMatchObject({ code: 'SKEIN_CONFIG', message })
+  })
+
+  test('so do the folders and sockets of stores', () => {
+    hostOf(scope(), 'etcd', 3).store({ folder: 'data', api: 'unix:api.sock' })
+    expect(opened).toEqual([{ folder: join(folder, 'data'), api: `unix:${join(folder, 'api.sock')}` }])
+  })
+
+  test('lines of the log carry its name, but for bare ones', () => {
+    const { log: own } = hostOf(scope(), 'cache', 3)
+    for (const level of ['debug', 'info', 'warn', 'error', 'line'] as const) own[level](level)
+    expect(lines).toEqual(['plugin/cache: debug', 'plugin/cache: info', 'plugin/cache: warn', 'plugin/cache: error', 'line'])
+  })
+})
+
+describe('offers are found by their name within the server block', () => {
+  const zones: Offer<readonly string[]> = { name: 'zones' }
+
+  test('all of them, in order', () => {
+    const block = scope()
+    hostOf(block, 'etcd', 3).offer(zones, ['a.'])
+    hostOf(block, 'file', 4).offer(zones, ['b.'])
+    expect(hostOf(block, 'dnssec', 5).find(zones)).toEqual([['a.'], ['b.']])
+    expect(hostOf(scope(), 'dnssec', 9).find(zones)).toEqual([])
+  })
+})
+
+describe('settings', () => {
+  const size: Setting<number> = { name: 'size', scope: 'process' }
+  const addresses: Setting<readonly string[]> = { name: 'addresses', scope: 'block' }
+
+  test('of the process are one for all blocks: another value is an error that names both lines', () => {
+    hostOf(scope(), 'bufsize', 3).set(size, 1232)
+    hostOf(scope(), 'bufsize', 8).set(size, 1232)
+    expect(processSettings.get(size)).toBe(1232)
+    expect(() => hostOf(scope(), 'bufsize', 12).set(size, 4096)).toThrow(
+      'Corefile:12: bufsize: differs from what Corefile:8 says, expected the same'
+    )
+    expect(processSettings.get(size)).toBe(1232)
+  })
+
+  test("of a block are that block's", () => {
+    const [one, two] = [scope(), scope()]
+    hostOf(one, 'bind', 3).set(addresses, ['127.0.0.1'])
+    hostOf(two, 'bind', 8).set(addresses, ['127.0.0.2'])
+    expect([one, two].map(({ settings }) => settings.get(addresses))).toEqual([['127.0.0.1'], ['127.0.0.2']])
+    expect(() => hostOf(one, 'other', 4).set(addresses, ['::1'])).toThrow('Corefile:4: other: differs from what Corefile:3 says')
+    expect(scope().settings.get(addresses)).toBeUndefined()
+  })
+})

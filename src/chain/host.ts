@@ -1,0 +1,109 @@
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { ConfigError, type Directive } from '../corefile/directive.js'
+import type {
+  Clock,
+  Host,
+  Log,
+  MaybePromise,
+  MetricsRegistry,
+  Offer,
+  Random,
+  Reply,
+  Setting,
+  Shared,
+  SharedValue,
+  Store,
+  StoreOptions
+} from '../plugin.js'
+import type { Query } from '../query.js'
+import type { BlockScope } from './scope.js'
+
+/** What one directive's plugin is lent. */
+export class PluginHost implements Host {
+  readonly log: Log
+  readonly #scope: BlockScope
+  readonly #directive: Directive
+
+  constructor(scope: BlockScope, directive: Directive) {
+    this.#scope = scope
+    this.#directive = directive
+    this.log = named(scope.services.log, directive.name)
+  }
+
+  get clock(): Clock {
+    return this.#scope.services.clock
+  }
+
+  get random(): Random {
+    return this.#scope.services.random
+  }
+
+  get metrics(): MetricsRegistry {
+    return this.#scope.services.metrics
+  }
+
+  get version(): string {
+    return this.#scope.services.version
+  }
+
+  resolvePath(path: string): string {
+    return resolve(this.#scope.folder, path)
+  }
+
+  async readFile(path: string): Promise<Buffer> {
+    try {
+      return await readFile(this.resolvePath(path))
+    } catch (error) {
+      throw new ConfigError(
+        `${this.#directive.name}: cannot read ${path}: ${reasonOf(error as NodeJS.ErrnoException)}`,
+        this.#directive.at,
+        { cause: error }
+      )
+    }
+  }
+
+  store(options: StoreOptions): Store {
+    const api = options.api.startsWith('unix:') ? `unix:${this.resolvePath(options.api.slice('unix:'.length))}` : options.api
+    return this.#scope.services.stores.use({ ...options, api, folder: this.resolvePath(options.folder) }, this.#directive)
+  }
+
+  shared<T>(key: string, create: () => MaybePromise<SharedValue<T>>): MaybePromise<Shared<T>> {
+    return this.#scope.services.shares.take(key, create)
+  }
+
+  resolve(query: Query): MaybePromise<Reply> {
+    return this.#scope.resolve(query)
+  }
+
+  set<T>(setting: Setting<T>, value: T): void {
+    const settings = setting.scope === 'block' ? this.#scope.settings : this.#scope.processSettings
+    settings.set(setting.name, value, this.#directive)
+  }
+
+  offer<T>(offer: Offer<T>, value: T): void {
+    this.#scope.offer(offer, value)
+  }
+
+  find<T>(offer: Offer<T>): readonly T[] {
+    return this.#scope.find(offer)
+  }
+}
+
+function named(log: Log, name: string): Log {
+  const prefix = `plugin/${name}: `
+  return {
+    debug: (text) => log.debug(prefix + text),
+    info: (text) => log.info(prefix + text),
+    warn: (text) => log.warn(prefix + text),
+    error: (text) => log.error(prefix + text),
+    line: (text) => log.line(text)
+  }
+}
+
+function reasonOf({ code, message }: NodeJS.ErrnoException): string {
+  if (code === 'ENOENT') return 'there is no such file'
+  if (code === 'EACCES') return 'no permission'
+  if (code === 'EISDIR') return 'it is a folder'
+  return message
+}

@@ -1,0 +1,42 @@
+import { ConfigError, type Directive } from '../corefile/directive.js'
+import type { Plugin } from '../plugin.js'
+import { pluginName, STANDARD_ORDER } from './order.js'
+
+/** A directive with the plugin that it configures. */
+export interface Use {
+  readonly directive: Directive
+  readonly plugin: Plugin
+}
+
+/** Sorts the uses of a server block into chain order; a third party's plugin stands next to the built-in one that it names. */
+export function inOrder(uses: readonly Use[]): Use[] {
+  return uses
+    .map((use) => [placeOf(use), use] as const)
+    .sort(([a], [b]) => a - b)
+    .map(([, use]) => use)
+}
+
+function placeOf({ plugin, directive }: Use): number {
+  const place = STANDARD_ORDER.indexOf(plugin.name)
+  if (place >= 0) return place
+  const { before, after } = (plugin.order ?? { before: 'forward' }) as { before?: string; after?: string }
+  const anchor = String(before ?? after)
+  const index = STANDARD_ORDER.indexOf(pluginName(anchor))
+  if (index < 0) throw new ConfigError(`${plugin.name}: it asks to stand next to ${anchor}, which is no built-in plugin`, directive.at)
+  return index + (before === undefined ? 0.5 : -0.5)
+}
+
+/** Refuses a directive that stands twice in a server block where its plugin makes one layer. */
+export function checkRepeats(uses: readonly Use[]): void {
+  const first = new Map<string, Directive>()
+  for (const { plugin, directive } of uses) {
+    const before = first.get(plugin.name)
+    if (before !== undefined && plugin.repeatable !== true) {
+      throw new ConfigError(
+        `${directive.name}: may stand only once in a server block, and stands in line ${before.at.line} already`,
+        directive.at
+      )
+    }
+    first.set(plugin.name, directive)
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * The composition root: what the process is made of, by token, so that each part can be replaced. One container a process, a
+ * child for each server block. Only this file and `main.ts` know tsyringe; nothing is resolved while a query runs.
+ */
+import 'reflect-metadata'
+import { type DependencyContainer, type InjectionToken, instanceCachingFactory, container as root } from 'tsyringe'
+import { BlockScope, type ProcessServices, type Settings, type Shares, type Stores } from './chain/scope.js'
+import type { Clock, Log, MaybePromise, MetricsRegistry, Random, Reply } from './plugin.js'
+import { systemClock } from './process/clock.js'
+import type { MakeScope } from './process/instance.js'
+import { StreamLog } from './process/log.js'
+import { PromRegistry } from './process/metrics.js'
+import { SystemRandom } from './process/random.js'
+import { Sharing } from './process/shares.js'
+import { EmbeddedStores } from './process/stores.js'
+import type { Query } from './query.js'
+
+/** The tokens that a test may register something else under, before anything is resolved. */
+export const LOG: InjectionToken<Log> = Symbol('log')
+export const CLOCK: InjectionToken<Clock> = Symbol('clock')
+export const RANDOM: InjectionToken<Random> = Symbol('random')
+export const METRICS: InjectionToken<MetricsRegistry> = Symbol('metrics')
+export const STORES: InjectionToken<Stores> = Symbol('stores')
+export const SHARES: InjectionToken<Shares> = Symbol('shares')
+export const VERSION: InjectionToken<string> = Symbol('version')
+
+/** A container with the real parts. */
+export function processContainer(version: string): DependencyContainer {
+  const container = root.createChildContainer()
+  container.register(LOG, { useFactory: instanceCachingFactory(() => new StreamLog(process.stdout, process.env['SKEIN_DEBUG'] === '1')) })
+  container.register(CLOCK, { useValue: systemClock })
+  container.register(RANDOM, { useFactory: instanceCachingFactory(() => new SystemRandom()) })
+  container.register(METRICS, { useFactory: instanceCachingFactory(() => new PromRegistry()) })
+  container.register(STORES, {
+    useFactory: instanceCachingFactory((parts) => new EmbeddedStores(parts.resolve(CLOCK), parts.resolve(LOG)))
+  })
+  container.register(SHARES, { useFactory: instanceCachingFactory(() => new Sharing()) })
+  container.register(VERSION, { useValue: version })
+  return container
+}
+
+/** The parts that every server block uses. */
+export function servicesOf(container: DependencyContainer): ProcessServices {
+  return {
+    log: container.resolve(LOG),
+    clock: container.resolve(CLOCK),
+    random: container.resolve(RANDOM),
+    metrics: container.resolve(METRICS),
+    stores: container.resolve(STORES),
+    shares: container.resolve(SHARES),
+    version: container.resolve(VERSION)
+  }
+}
+
+/** Gives each server block a child container, from which its scope takes its parts. */
+export function scopesOf(container: DependencyContainer): MakeScope {
+  return (folder: string, settings: Settings, resolve: (query: Query) => MaybePromise<Reply>) =>
+    new BlockScope(servicesOf(container.createChildContainer()), folder, settings, resolve)
+}

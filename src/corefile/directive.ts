@@ -1,0 +1,143 @@
+/** Where something stands in the configuration. Lines count from 1. */
+export interface Place {
+  readonly file: string
+  readonly line: number
+}
+
+/** Words longer than this are cut in messages. */
+const LONGEST_SHOWN = 60
+
+/** The configuration is wrong. The message starts with where: `Corefile:3: cache: …`. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly code = 'SKEIN_CONFIG'
+  readonly at: Place | undefined
+
+  constructor(problem: string, at?: Place, options?: ErrorOptions) {
+    super(at === undefined ? problem : `${at.file}:${at.line}: ${problem}`, options)
+    this.at = at
+  }
+}
+
+/**
+ * One line of a server block with the lines of its block: a tree, read by a loop and a switch.
+ * The lines of a block are directives themselves, so every option knows its own file and line.
+ */
+export class Directive {
+  readonly name: string
+  readonly args: readonly string[]
+  /** The lines between its braces; `undefined` where it has no braces. */
+  readonly block: readonly Directive[] | undefined
+  readonly at: Place
+  /** The zones of the server block it stands in: canonical names. */
+  readonly zones: readonly string[]
+  /** The directive that this is an option of. */
+  readonly parent: Directive | undefined
+
+  constructor(
+    name: string,
+    args: readonly string[],
+    at: Place,
+    zones: readonly string[],
+    options: { parent?: Directive; block?: (parent: Directive) => readonly Directive[] } = {}
+  ) {
+    this.name = name
+    this.args = args
+    this.at = at
+    this.zones = zones
+    this.parent = options.parent
+    this.block = options.block?.(this)
+  }
+
+  /** The options in its block, none where it has no block. */
+  get options(): readonly Directive[] {
+    return this.block ?? []
+  }
+
+  /** The one argument of an option such as `path /skydns`. */
+  only(what: string): string {
+    const [first] = this.args
+    if (first === undefined) this.fail(`expected ${what}`)
+    this.noMoreThan(1)
+    return first
+  }
+
+  noMoreThan(count: number): void {
+    const extra = this.args[count]
+    if (extra !== undefined) this.fail(`expected ${count === 0 ? 'no argument' : `at most ${count}`}, not ${shown(extra)}`)
+  }
+
+  noBlock(): void {
+    if (this.block !== undefined) this.fail('takes no block in braces')
+  }
+
+  /** The argument at `index` as a whole number in [min, max]. */
+  integer(index: number, min: number, max: number): number {
+    const text = this.args[index]
+    if (text === undefined || !/^\d{1,15}$/.test(text) || Number(text) < min || Number(text) > max) {
+      this.fail(`expected a whole number from ${min} to ${max}, not ${text === undefined ? 'nothing' : shown(text)}`)
+    }
+    return Number(text)
+  }
+
+  /** Fails with the option's own place: `Corefile:4: etcd: ttl: expected …`. */
+  fail(problem: string): never {
+    throw new ConfigError(`${pathOf(this)}: ${problem}`, this.at)
+  }
+
+  /** Fails since this option is none that its directive knows. */
+  unknown(known: readonly string[]): never {
+    const near = nearest(this.name, known)
+    throw new ConfigError(
+      `${this.parent?.name ?? 'server block'}: unknown option ${shown(this.name)}, ${near === undefined ? `expected one of ${known.join(', ')}` : `did you mean ${near}?`}`,
+      this.at
+    )
+  }
+}
+
+/** A word of the Corefile as messages show it: in quotes, and cut where it is long. */
+export function shown(word: string): string {
+  return JSON.stringify(cut(word))
+}
+
+function pathOf({ name, parent }: Directive): string {
+  return parent === undefined ? cut(name) : `${pathOf(parent)}: ${cut(name)}`
+}
+
+function cut(word: string): string {
+  return word.length > LONGEST_SHOWN ? `${word.slice(0, LONGEST_SHOWN)}…` : word
+}
+
+/** The known word that `word` is most likely a slip of, or undefined where none is near. */
+export function nearest(word: string, known: readonly string[]): string | undefined {
+  // What is longer than any name is no slip of one, and comparing it is slow.
+  if (word.length > LONGEST_SHOWN) return undefined
+  let best: string | undefined
+  let least = Math.max(1, Math.floor(word.length / 3)) + 1
+  for (const candidate of known) {
+    const distance = editDistance(word.toLowerCase(), candidate)
+    if (distance < least) {
+      least = distance
+      best = candidate
+    }
+  }
+  return best
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours that turn one word into the other. */
+function editDistance(a: string, b: string): number {
+  let before: number[] = []
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const cost = a[i - 1] === b[j - 1] ? 0 : 1
+      let least = Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + cost)
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) least = Math.min(least, before[j - 2]! + 1)
+      next.push(least)
+    }
+    before = row
+    row = next
+  }
+  return row[b.length]!
+}

@@ -1,0 +1,17 @@
+import { networkInterfaces } from 'node:os'
+
+/** Every address of this machine that can be listened on; link-local ones carry their interface (RFC 4007 §11). */
+export function localAddresses(): string[] {
+  // Two interfaces may have the same one.
+  return [...new Set(Object.keys(networkInterfaces()).flatMap(interfaceAddresses))]
+}
+
+/** The addresses of one network interface, none where there is no such interface. */
+export function interfaceAddresses(name: string): string[] {
+  return (networkInterfaces()[name] ?? []).map(({ address, scopeid }) => (scopeid ? `${address}%${name}` : address))
+}
+
+/** Whether an address stands for all addresses of its family. */
+export function isWildcard(address: string): boolean {
+  return address === '0.0.0.0' || /^[0:]+$/.test(address)
+}

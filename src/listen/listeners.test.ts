@@ -1,0 +1,162 @@
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { afterEach, describe, expect, test } from 'vitest'
+import { isWildcard, localAddresses } from './addresses.js'
+import { type Endpoint, type Listeners, type ListenOptions, openListeners } from './listeners.js'
+import { ListenError, type Slot } from './slot.js'
+
+const local = localAddresses()
+const v4 = local.filter((address) => !address.includes(':'))
+const v6 = local.filter((address) => address.includes(':'))
+const opened: Listeners[] = []
+
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((listeners) => listeners.close(0)))
+})
+
+function echo(slot: Slot): void {
+  slot.reserve(slot.octets.length).set(slot.octets)
+  slot.send(slot.octets.length)
+}
+
+async function open(addresses: readonly string[], port = 0, options?: ListenOptions): Promise<Listeners> {
+  const listeners = await openListeners(
+    addresses.map((address): Endpoint => ({ address, port, receive: echo })),
+    options
+  )
+  opened.push(listeners)
+  return listeners
+}
+
+/** The address that a reply comes from. */
+async function askedAt(address: string, port: number): Promise<string> {
+  const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4')
+  const arrived = once(socket, 'message')
+  socket.send('query', port, address)
+  const [, from] = (await arrived) as [Buffer, { address: string; port: number }]
+  socket.close()
+  expect(from.port).toBe(port)
+  return from.address
+}
+
+test('port 0 is the same for UDP and TCP', async () => {
+  const { list } = await open(['127.0.0.1'])
+  expect(list.map(({ transport, address }) => [transport, address])).toEqual([
+    ['udp', '127.0.0.1'],
+    ['tcp', '127.0.0.1']
+  ])
+  expect(list[0]!.port).toBe(list[1]!.port)
+  expect(list[0]!.port).toBeGreaterThan(0)
+})
+
+test.runIf(v4.length > 0)('0.0.0.0 is one socket for each local address, from which its replies leave', async () => {
+  const { list } = await open(['0.0.0.0'])
+  expect(list.filter(({ transport }) => transport === 'udp').map(({ address }) => address)).toEqual(v4)
+  expect(new Set(list.map(({ port }) => port)).size).toBe(1)
+  for (const { address, port } of list) expect(await askedAt(address, port)).toBe(address)
+})
+
+test.runIf(v6.length > 0)(':: is one socket for each local IPv6 address', async () => {
+  const { list } = await open(['::'])
+  expect(list.filter(({ transport }) => transport === 'tcp').map(({ address }) => address)).toEqual(v6)
+  for (const { address, port } of list) expect(await askedAt(address, port)).toBe(address)
+})
+
+test('both wildcards go together', async () => {
+  const { list } = await open(['0.0.0.0', '::'])
+  expect(list).toHaveLength(2 * local.length)
+})
+
+test('a wildcard leaves an address to the endpoint that names it', async () => {
+  const free = await open(['127.0.0.1'])
+  const { port } = free.list[0]!
+  await opened.pop()!.close(0)
+  const { list } = await open(['0.0.0.0', '127.0.0.1'], port)
+  expect(list.map(({ address }) => address).filter((address) => address === '127.0.0.1')).toHaveLength(2)
+})
+
+test.each([
+  ['0.0.0.0', true],
+  ['::', true],
+  ['0:0:0:0:0:0:0:0', true],
+  ['::1', false],
+  ['10.0.0.0', false]
+])('%s stands for all addresses: %s', (address, expected) => {
+  expect(isWildcard(address)).toBe(expected)
+})
+
+describe('where one cannot be opened, none stays open', () => {
+  test('for UDP', async () => {
+    const taken = createSocket('udp4')
+    taken.bind(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const { port } = taken.address()
+    await expect(openListeners(['127.0.0.2', '127.0.0.1'].map((address) => ({ address, port, receive: echo })))).rejects.toThrow(
+      `cannot listen on 127.0.0.1:${port} (udp): the port is in use by another program`
+    )
+    await open(['127.0.0.2'], port)
+    taken.close()
+  })
+
+  test('for TCP', async () => {
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const { port } = taken.address() as { port: number }
+    const failed = openListeners(['127.0.0.2', '127.0.0.1'].map((address) => ({ address, port, receive: echo })))
+    await expect(failed).rejects.toThrow(ListenError)
+    await expect(failed).rejects.toThrow(`cannot listen on 127.0.0.1:${port} (tcp): the port is in use by another program`)
+    taken.close()
+    await once(taken, 'close')
+    await open(['127.0.0.1', '127.0.0.2'], port)
+  })
+
+  test('for an address that is named and not here', async () => {
+    await expect(open(['127.0.0.1', '192.0.2.250'])).rejects.toThrow('(udp): this machine has no such address')
+  })
+})
+
+test('the watch of addresses leaves what is right as it is, and ends with the sockets', async () => {
+  const warnings: string[] = []
+  const listeners = await open(['0.0.0.0', '127.0.0.1'], 0, { watchMs: 5, warn: (text) => warnings.push(text) })
+  const before = listeners.list
+  await new Promise((resolve) => setTimeout(resolve, 30))
+  expect(listeners.list).toEqual(before)
+  await listeners.close(0)
+  await new Promise((resolve) => setTimeout(resolve, 15))
+  expect([listeners.list, warnings]).toEqual([[], []])
+})
+
+test('a wildcard follows the machine’s addresses, and waits for what is not ready', async () => {
+  const warnings: string[] = []
+  let addresses = ['127.0.0.2', '192.0.2.250']
+  const options = { watchMs: 5, warn: (text: string) => warnings.push(text), localAddresses: () => addresses }
+  const listeners = await open(['0.0.0.0', '127.0.0.1'], 0, options)
+  const shown = (): string[] => listeners.list.filter(({ transport }) => transport === 'udp').map(({ address }) => address)
+  const { port } = listeners.list[0]!
+  expect(shown()).toEqual(['127.0.0.2', '127.0.0.1'])
+  expect(warnings).toEqual([`cannot listen on 192.0.2.250:${port} (udp): this machine has no such address`])
+  addresses = ['127.0.0.2', '127.0.0.3']
+  await until(() => shown().length === 3)
+  expect(await askedAt('127.0.0.3', port)).toBe('127.0.0.3')
+  addresses = ['127.0.0.3']
+  await until(() => shown().length === 2)
+  expect(shown()).toEqual(['127.0.0.1', '127.0.0.3'])
+  expect(new Set(listeners.list.filter(({ address }) => address === '127.0.0.3').map((each) => each.port))).toEqual(new Set([port]))
+})
+
+test('a failing look at the addresses is told, and the next one is made', async () => {
+  const warnings: string[] = []
+  let looks = 0
+  const localAddresses = (): string[] => {
+    if (++looks === 2) throw new Error('no addresses')
+    return looks === 1 ? ['127.0.0.2'] : ['127.0.0.2', '127.0.0.3']
+  }
+  const listeners = await open(['0.0.0.0'], 0, { watchMs: 5, warn: (text) => warnings.push(text), localAddresses })
+  await until(() => listeners.list.length === 4)
+  expect(warnings).toEqual(['no addresses'])
+})
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 2))
+}

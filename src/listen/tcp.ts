@@ -1,0 +1,122 @@
+import { once } from 'node:events'
+import { createServer, type Server, type Socket } from 'node:net'
+import { Connection } from './connection.js'
+import { ListenError, type Listener, type ListenerCounters, type Receive } from './slot.js'
+
+/** How much one listener takes on at most, and how long it waits. Times in milliseconds. */
+export interface StreamLimits {
+  /** Connections at once; beyond it the one that has been idle longest goes, or the new one. */
+  readonly connections: number
+  /** Connections at once of one client address. */
+  readonly connectionsPerClient: number
+  /** Queries of one connection being answered at once; beyond it nothing more is read. */
+  readonly inFlight: number
+  /** Octets of replies that a slow reader may leave unread; beyond it nothing more is read. */
+  readonly unread: number
+  /** Between two queries. */
+  readonly idleMs: number
+  /** From the first octet of a query to its last. */
+  readonly messageMs: number
+  /** For replies that are ready to be taken. */
+  readonly writeMs: number
+}
+
+/** Limits as CoreDNS and RFC 7766 §6.2 suggest. */
+export const STREAM_LIMITS: StreamLimits = {
+  connections: 1000,
+  connectionsPerClient: 200,
+  inFlight: 128,
+  unread: 256 * 1024,
+  idleMs: 10_000,
+  messageMs: 5_000,
+  writeMs: 5_000
+}
+
+/** Listens for connections on one address. Port 0 takes a free one. */
+export async function openTcp(
+  address: string,
+  port: number,
+  receive: Receive,
+  counters: ListenerCounters,
+  limits: StreamLimits = STREAM_LIMITS
+): Promise<Listener> {
+  const listener = new TcpListener(address, receive, counters, limits)
+  await listener.open(port)
+  return listener
+}
+
+class TcpListener implements Listener {
+  readonly address: string
+  readonly transport = 'tcp' as const
+  port = 0
+  readonly #receive: Receive
+  readonly #counters: ListenerCounters
+  readonly #limits: StreamLimits
+  readonly #server: Server
+  readonly #connections = new Set<Connection>()
+
+  constructor(address: string, receive: Receive, counters: ListenerCounters, limits: StreamLimits) {
+    this.address = address
+    this.#receive = receive
+    this.#counters = counters
+    this.#limits = limits
+    this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.#accept(socket))
+  }
+
+  async open(port: number): Promise<void> {
+    this.#server.listen({ host: this.address, port, ipv6Only: this.address.includes(':'), exclusive: true })
+    try {
+      await once(this.#server, 'listening')
+    } catch (error) {
+      throw new ListenError(this.address, port, 'tcp', error as NodeJS.ErrnoException)
+    }
+    // Running out of descriptors must not end the server: connections wait in the kernel's queue.
+    this.#server.on('error', () => this.#counters.refusedConnections++)
+    this.port = (this.#server.address() as { port: number }).port
+  }
+
+  #accept(socket: Socket): void {
+    const { remoteAddress: address, remotePort: port } = socket
+    if (address === undefined || port === undefined || !this.#makeRoom(address)) {
+      this.#counters.refusedConnections++
+      socket.on('error', () => {})
+      socket.destroy()
+      return
+    }
+    const client = { address, port, transport: 'tcp', local: this.address } as const
+    const counted: Receive = (slot) => {
+      this.#counters.received++
+      // A Set keeps the order of its members: the one that has asked last stands last.
+      if (this.#connections.delete(connection)) this.#connections.add(connection)
+      this.#receive(slot)
+    }
+    const connection = new Connection(socket, client, counted, this.#limits, () => this.#connections.delete(connection))
+    this.#connections.add(connection)
+  }
+
+  /** Whether one more connection of this client may be had; the one idle for longest makes room where the listener is full. */
+  #makeRoom(address: string): boolean {
+    let ofClient = 0
+    for (const { client } of this.#connections) if (client.address === address) ofClient++
+    if (ofClient >= this.#limits.connectionsPerClient) return false
+    if (this.#connections.size < this.#limits.connections) return true
+    for (const connection of this.#connections) {
+      if (!connection.isIdle) continue
+      // Its own `close` comes only after all that are being accepted now.
+      this.#connections.delete(connection)
+      connection.destroy()
+      return true
+    }
+    return false
+  }
+
+  async close(graceMs: number): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
+    for (const connection of this.#connections) connection.finish()
+    const timer = setTimeout(() => {
+      for (const connection of this.#connections) connection.destroy()
+    }, graceMs)
+    await closed
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,139 @@
+import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
+import { once } from 'node:events'
+import type { Client } from '../query.js'
+import { ListenError, type Listener, type ListenerCounters, type Receive, type Slot } from './slot.js'
+
+/** Larger than any reply over UDP: `bufsize` allows 4096. */
+const OUTGOING_OCTETS = 4096
+/** How many idle outgoing buffers are kept. */
+const KEPT_BUFFERS = 256
+/** Room for bursts between two turns of the event loop; the kernel may give less. */
+const RECEIVE_BUFFER = 4 * 1024 * 1024
+
+/** Listens for datagrams on one address. Port 0 takes a free one. */
+export async function openUdp(address: string, port: number, receive: Receive, counters: ListenerCounters): Promise<Listener> {
+  const listener = new UdpListener(address, receive, counters)
+  await listener.open(port)
+  return listener
+}
+
+class UdpListener implements Listener {
+  readonly address: string
+  readonly transport = 'udp' as const
+  port = 0
+  readonly #free: Buffer[] = []
+  readonly #counters: ListenerCounters
+  readonly #socket: Socket
+  #inFlight = 0
+  #isClosed = false
+  #receive: Receive | undefined
+  #idle: (() => void) | undefined
+
+  constructor(address: string, receive: Receive, counters: ListenerCounters) {
+    this.address = address
+    this.#receive = receive
+    this.#counters = counters
+    // Replies go to the addresses of received datagrams: nothing to look up.
+    const lookup = (host: string, _options: unknown, found: (error: null, address: string, family: number) => void): void =>
+      found(null, host, host.includes(':') ? 6 : 4)
+    this.#socket = createSocket({ type: address.includes(':') ? 'udp6' : 'udp4', ipv6Only: address.includes(':'), lookup: lookup as never })
+    this.#socket.on('message', (octets, from) => this.#arrived(octets, from))
+  }
+
+  async open(port: number): Promise<void> {
+    // The look-up above answers at once, and so may the socket: listen for it first.
+    const listening = once(this.#socket, 'listening')
+    this.#socket.bind({ address: this.address, port, exclusive: true })
+    try {
+      await listening
+    } catch (error) {
+      this.#socket.close()
+      throw new ListenError(this.address, port, 'udp', error as NodeJS.ErrnoException)
+    }
+    // An error of one datagram (an ICMP message for an earlier reply) is nothing to end for.
+    this.#socket.on('error', () => this.#counters.unsent++)
+    this.port = this.#socket.address().port
+    try {
+      this.#socket.setRecvBufferSize(RECEIVE_BUFFER)
+    } catch {
+      // The default size serves as well, with smaller bursts.
+    }
+  }
+
+  #arrived(octets: Buffer, from: RemoteInfo): void {
+    this.#counters.received++
+    // Nobody can be answered at port 0, and Node throws.
+    if (from.port === 0 || this.#receive === undefined) return
+    this.#inFlight++
+    this.#receive(new UdpSlot(octets, { address: from.address, port: from.port, transport: 'udp', local: this.address }, this))
+  }
+
+  /** A buffer for a reply: nobody else has it until it is given back. */
+  take(size: number): Buffer {
+    return size > OUTGOING_OCTETS ? Buffer.allocUnsafe(size) : (this.#free.pop() ?? Buffer.allocUnsafeSlow(OUTGOING_OCTETS))
+  }
+
+  giveBack(buffer: Buffer): void {
+    if (buffer.length === OUTGOING_OCTETS && this.#free.length < KEPT_BUFFERS) this.#free.push(buffer)
+  }
+
+  /** Sends the first `length` octets of a buffer that was taken. */
+  send(buffer: Buffer, length: number, { port, address }: Client): void {
+    // Too late: the listener was closed while this was being answered.
+    if (this.#isClosed) this.#counters.unsent++
+    else
+      this.#socket.send(buffer, 0, length, port, address, (error) => {
+        if (error) this.#counters.unsent++
+        this.giveBack(buffer)
+      })
+    this.done()
+  }
+
+  done(): void {
+    this.#inFlight--
+    if (this.#inFlight === 0) this.#idle?.()
+  }
+
+  async close(graceMs: number): Promise<void> {
+    this.#receive = undefined
+    if (this.#inFlight > 0) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, graceMs)
+        this.#idle = () => {
+          clearTimeout(timer)
+          // The last reply may still be on its way to the kernel.
+          setImmediate(resolve)
+        }
+      })
+    }
+    this.#isClosed = true
+    await new Promise<void>((resolve) => this.#socket.close(() => resolve()))
+  }
+}
+
+class UdpSlot implements Slot {
+  readonly octets: Buffer
+  readonly client: Client
+  readonly #listener: UdpListener
+  #outgoing: Buffer | undefined
+
+  constructor(octets: Buffer, client: Client, listener: UdpListener) {
+    this.octets = octets
+    this.client = client
+    this.#listener = listener
+  }
+
+  reserve(size: number): Buffer {
+    if (this.#outgoing === undefined || this.#outgoing.length < size) this.#outgoing = this.#listener.take(size)
+    return this.#outgoing
+  }
+
+  send(length: number): void {
+    this.#listener.send(this.#outgoing!, length, this.client)
+  }
+
+  drop(): void {
+    if (this.#outgoing !== undefined) this.#listener.giveBack(this.#outgoing)
+    this.#listener.done()
+  }
+}

@@ -1,0 +1,65 @@
+/**
+ * The header gate, the same for every transport: what is turned away before any plugin sees it
+ * (RFC 1035 §4.1.1, RFC 9619, RFC 6891 §6.1.3, RFC 8906 §3).
+ */
+import { CD, OPCODE, QR, RD } from './message.js'
+import { FormatError, HEADER_OCTETS } from './name.js'
+import { type Edns, OptError, type Question, readFrame, readQuestion, u16 } from './read.js'
+import { Writer } from './writer.js'
+
+/** A request that passed: its octets, its question and its OPT record, read in place. */
+export interface Asked {
+  readonly octets: Uint8Array
+  readonly question: Question
+  readonly edns: Edns | undefined
+}
+
+/** `silence`: no message to answer. `refused`: `reply` goes out at once. Else the request. */
+export type Accepted =
+  | { readonly kind: 'silence' }
+  | { readonly kind: 'refused'; readonly reply: Uint8Array }
+  | ({ readonly kind: 'asked' } & Asked)
+
+const SILENCE: Accepted = { kind: 'silence' }
+const IXFR = 251
+const FORMERR = 1
+const NOTIMP = 4
+const BADVERS = 16
+
+/** Checks a request as it came. `udpSize` is what an error reply's OPT record advertises. Never throws. */
+export function accept(octets: Uint8Array, udpSize: number): Accepted {
+  if (octets.length < HEADER_OCTETS) return SILENCE
+  const flags = u16(octets, 2)
+  // Answering an answer would make a loop of two servers.
+  if (flags & QR) return SILENCE
+  let question: Question | undefined
+  let edns: Edns | undefined
+  try {
+    if (u16(octets, 4) === 1) question = readQuestion(octets)
+    if (flags & OPCODE) return refused(octets, NOTIMP, question)
+    if (question === undefined || !countsFit(octets, question.qtype)) return refused(octets, FORMERR, question)
+    edns = readFrame(octets, question.end, u16(octets, 6), u16(octets, 8), u16(octets, 10))
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error
+    // The rest of the header may be nonsense where the opcode is one that nobody here reads.
+    return refused(octets, flags & OPCODE ? NOTIMP : FORMERR, question, error instanceof OptError ? udpSize : undefined)
+  }
+  if (edns !== undefined && edns.version !== 0) return refused(octets, BADVERS, question, udpSize)
+  return { kind: 'asked', octets, question, edns }
+}
+
+/** A query carries a question, at most OPT and TSIG or SIG(0), and in IXFR the asker's SOA (RFC 1995 §3). */
+function countsFit(octets: Uint8Array, qtype: number): boolean {
+  return u16(octets, 6) === 0 && u16(octets, 8) <= (qtype === IXFR ? 1 : 0) && u16(octets, 10) <= 2
+}
+
+const writer = new Writer()
+
+/** An empty reply with the question as far as it could be read, and an OPT record where `udpSize` is given. */
+function refused(octets: Uint8Array, rcode: number, question: Question | undefined, udpSize?: number): Accepted {
+  const reply = new Uint8Array(HEADER_OCTETS + 255 + 4 + 11)
+  writer.begin(reply, reply.length, u16(octets, 0), QR | (u16(octets, 2) & (OPCODE | RD | CD)) | (rcode & 0xf))
+  if (question !== undefined) writer.question(octets.subarray(HEADER_OCTETS, question.end))
+  if (udpSize !== undefined && writer.opt(udpSize, rcode, 0, [])) writer.count(10, 1)
+  return { kind: 'refused', reply: reply.subarray(0, writer.at) }
+}

@@ -1,0 +1,152 @@
+import { FormatError, HEADER_OCTETS } from './name.js'
+import { type Edns, type Question, readQuestion, readSections, type Sections, u16 } from './read.js'
+import type { ResourceRecord } from './record.js'
+import { type Rcode, rcodeName, rcodeNumber } from './registry.js'
+
+/** The bits of a header's second word (RFC 1035 §4.1.1, RFC 4035 §3.1.6). */
+export const QR = 0x8000
+export const AA = 0x0400
+export const TC = 0x0200
+export const RD = 0x0100
+export const RA = 0x0080
+export const AD = 0x0020
+export const CD = 0x0010
+export const OPCODE = 0x7800
+
+/** An extended error (RFC 8914): the number of its meaning, and a text for people. */
+export interface ExtendedError {
+  readonly code: number
+  readonly text?: string
+}
+
+/** Where a reply comes from; plain fields that cost nothing when nobody asks. */
+export interface Origin {
+  /** `store`, `upstream`, `static` … */
+  readonly kind: string
+  /** Hashes of the parts of the store that it rests on, see `store/reading.ts`. */
+  readonly reads?: readonly number[]
+  /** The store's revision when it was read. */
+  readonly revision?: number
+  readonly upstream?: string
+}
+
+/** What a message says, for {@link Message.of}. */
+export interface MessageParts {
+  /** Bits other than the rcode. */
+  readonly flags: number
+  readonly rcode?: Rcode
+  readonly answer?: readonly ResourceRecord[]
+  readonly authority?: readonly ResourceRecord[]
+  readonly additional?: readonly ResourceRecord[]
+  readonly extendedErrors?: readonly ExtendedError[]
+  readonly origin?: Origin | undefined
+  /** A short stable code of why it is so, e.g. `nodata`. */
+  readonly why?: string | undefined
+  /** What went wrong, for the log; the client does not see it. */
+  readonly problem?: string | undefined
+}
+
+const NONE: readonly ResourceRecord[] = []
+
+/**
+ * A DNS message: octets as they came, or parts as they were made. Nobody changes one: a changed message is a new one.
+ * Octets are read into records at most once, when somebody first asks for them.
+ */
+export class Message {
+  /** The octets it was received as; undefined where it was made here. Never change them. */
+  readonly octets: Uint8Array | undefined
+  /** The header's bits, with the lower four of the rcode. */
+  readonly flags: number
+  readonly origin: Origin | undefined
+  readonly why: string | undefined
+  readonly problem: string | undefined
+  readonly extendedErrors: readonly ExtendedError[]
+  #parts: MessageParts | undefined
+  #rcode: Rcode | undefined
+  #question: Question | undefined
+  #sections: Sections | undefined
+
+  private constructor(octets: Uint8Array | undefined, flags: number, parts: MessageParts | undefined) {
+    this.octets = octets
+    this.flags = flags
+    this.#parts = parts
+    this.#rcode = parts?.rcode
+    this.origin = parts?.origin
+    this.why = parts?.why
+    this.problem = parts?.problem
+    this.extendedErrors = parts?.extendedErrors ?? []
+  }
+
+  /** A received message. Only its header is looked at; the rest throws FormatError when it is read and malformed. */
+  static fromOctets(octets: Uint8Array, about: Pick<MessageParts, 'origin' | 'why' | 'extendedErrors'> = {}): Message {
+    if (octets.length < HEADER_OCTETS) throw new FormatError('a message shorter than a header')
+    const flags = u16(octets, 2)
+    const message = new Message(octets, flags, { ...about, flags })
+    message.#parts = undefined
+    return message
+  }
+
+  /** A message made here; its question is the asker's. */
+  static of(parts: MessageParts): Message {
+    return new Message(undefined, (parts.flags & ~0xf) | (parts.rcode === undefined ? 0 : rcodeNumber(parts.rcode) & 0xf), parts)
+  }
+
+  /** The question of a received message; throws FormatError where it has not exactly one. */
+  get question(): Question {
+    if (this.#question === undefined) {
+      const octets = this.#received()
+      if (u16(octets, 4) !== 1) throw new FormatError('a message with no question, or several')
+      this.#question = readQuestion(octets)
+    }
+    return this.#question
+  }
+
+  get rcode(): Rcode {
+    this.#rcode ??= rcodeName((this.flags & 0xf) | ((this.edns?.extendedRcode ?? 0) << 4))
+    return this.#rcode
+  }
+
+  get answer(): readonly ResourceRecord[] {
+    return this.#parts === undefined ? (this.#read().answer as unknown as readonly ResourceRecord[]) : (this.#parts.answer ?? NONE)
+  }
+
+  get authority(): readonly ResourceRecord[] {
+    return this.#parts === undefined ? (this.#read().authority as unknown as readonly ResourceRecord[]) : (this.#parts.authority ?? NONE)
+  }
+
+  /** The additional section without the OPT record. */
+  get additional(): readonly ResourceRecord[] {
+    return this.#parts === undefined ? (this.#read().additional as unknown as readonly ResourceRecord[]) : (this.#parts.additional ?? NONE)
+  }
+
+  /** The OPT record of a received message; a reply made here gets its own when it is sent. */
+  get edns(): Edns | undefined {
+    return this.#parts === undefined ? this.#read().edns : undefined
+  }
+
+  /** This message with other parts. What is left out stays. */
+  with(changes: Partial<MessageParts>): Message {
+    return Message.of({
+      flags: this.flags & ~0xf,
+      rcode: this.rcode,
+      answer: this.answer,
+      authority: this.authority,
+      additional: this.additional,
+      extendedErrors: this.extendedErrors,
+      origin: this.origin,
+      why: this.why,
+      problem: this.problem,
+      ...changes
+    })
+  }
+
+  #received(): Uint8Array {
+    if (this.octets === undefined) throw new FormatError('a message made here has no octets yet')
+    return this.octets
+  }
+
+  #read(): Sections {
+    this.#sections ??= readSections(this.#received(), this.question.end)
+    return this.#sections
+  }
+}

@@ -1,0 +1,222 @@
+/**
+ * The public plugin interface, `skein/plugin`: all that a plugin may import from Skein.
+ *
+ * A plugin is a module whose default export satisfies {@link Plugin}. The built-in plugins import this file by the same
+ * name as everyone else's, and are loaded the same way. Only types are needed: all power arrives by argument.
+ */
+import type { Directive } from './corefile/directive.js'
+import type { Message } from './message/message.js'
+import type { Fact, Query } from './query.js'
+import type { Key } from './store/key.js'
+import type { Entry, StoreReader } from './store/store.js'
+
+export { ConfigError, type Directive, type Place } from './corefile/directive.js'
+export { ipv4Octets, ipv4Text, ipv6Octets, ipv6Text } from './message/address.js'
+export type { ExtendedError, Message, Origin } from './message/message.js'
+export {
+  canonicalName,
+  countLabels,
+  FormatError,
+  isWithin,
+  labelsOf,
+  nameOctets,
+  nameOfLabels,
+  parentName,
+  RecordError,
+  sameName,
+  spelledName
+} from './message/name.js'
+export type { ResourceRecord } from './message/record.js'
+export type { Rcode, RRClass, RRType } from './message/registry.js'
+export { type Client, type Fact, fact, type Query, type ReplyParts } from './query.js'
+export type { Key } from './store/key.js'
+export type { Entry, StoreReader } from './store/store.js'
+
+/** The plugin interface version that this Skein speaks. Raised only when an old plugin would break. */
+export const API_VERSION = 1
+
+/** A value that is here, or arrives. */
+export type MaybePromise<T> = T | PromiseLike<T>
+
+/** Returned instead of a message to send nothing, e.g. when rate limiting. */
+export const drop: unique symbol = Symbol.for('skein.drop') as never
+
+/**
+ * What a handler returns. There is always an answer: where no plugin has one, the end of the chain refuses.
+ * A handler that forgets `return` therefore does not compile.
+ */
+export type Reply = Message | typeof drop
+
+/** Asks the rest of the chain. May be given another query, and may be called more than once. */
+export type Next = (query: Query) => MaybePromise<Reply>
+
+/** What a layer does with a query: answer it, or give it to `next` and look at what comes back. */
+export type Handler = (query: Query, next: Next) => MaybePromise<Reply>
+
+/** A plugin: the default export of a built-in plugin's index.ts, or of the npm package `skein-plugin-NAME`. */
+export interface Plugin {
+  /** The plugin's name and its directive: a lower-case letter, then letters, digits, `-`, `_`. */
+  readonly name: string
+  readonly api: typeof API_VERSION
+  /** Further spellings of its directive; where given, `name` itself is none. */
+  readonly directives?: readonly string[]
+  /** Where it stands next to a built-in plugin; just before `forward` where left out. */
+  readonly order?: { readonly before: string } | { readonly after: string }
+  /** The classes of the questions that it sees, `IN` where left out; `*` stands for every class. */
+  readonly classes?: readonly string[]
+  /** Whether its directive may stand several times in a server block: one layer each, in the order of the Corefile. */
+  readonly repeatable?: boolean
+  /** The per-query facts that it sets, for log formats and other plugins to read. */
+  readonly facts?: readonly Fact<unknown>[]
+  /** Reads its configuration and opens nothing: no socket, timer or file but by `host.readFile`. */
+  setup(directive: Directive, host: Host): MaybePromise<Layer>
+}
+
+/** One configured use of a plugin in the chain of one server block. Every member may be missing. */
+export interface Layer {
+  readonly handle?: Handler
+  /** Opens sockets, timers, watches. Awaited in chain order, before the server listens. */
+  start?(): MaybePromise<void>
+  /** True when it can answer, else why not yet, in words. */
+  ready?(): true | string
+  /** Undoes `start`. Called once, in reverse order, also when a later layer's `start` failed. */
+  stop?(): MaybePromise<void>
+}
+
+/** What the server lends a plugin. A plugin reaches nothing of the core in any other way. */
+export interface Host {
+  /** Reads a file named in the configuration; relative paths hang on the Corefile's folder. */
+  readFile(path: string): MaybePromise<Buffer>
+  /** The absolute path of one named in the configuration. */
+  resolvePath(path: string): string
+  /** Lines carry the plugin's name. */
+  readonly log: Log
+  readonly clock: Clock
+  readonly random: Random
+  readonly metrics: MetricsRegistry
+  /** A version text such as `Skein-0.1.0`. */
+  readonly version: string
+  /** The service store in a folder: opened by the server before any layer starts, closed after the last has stopped. */
+  store(options: StoreOptions): Store
+  /** Made once a process by the first user, closed when the last has stopped, surviving a reload that keeps the key. Call it in `start`. */
+  shared<T>(key: string, create: () => MaybePromise<SharedValue<T>>): MaybePromise<Shared<T>>
+  /** Asks the server itself, routed anew over all server blocks, at most 8 deep. */
+  resolve(query: Query): MaybePromise<Reply>
+  /** Sets something that belongs to the server block or the process, not to a chain. Two different values are an error. */
+  set<T>(setting: Setting<T>, value: T): void
+  /** Makes a value findable by other plugins of the server block, from `start` on. */
+  offer<T>(offer: Offer<T>, value: T): void
+  /** All that plugins of this server block have offered under this key. */
+  find<T>(offer: Offer<T>): readonly T[]
+}
+
+/** Where lines for the operator go. */
+export interface Log {
+  debug(text: string): void
+  info(text: string): void
+  warn(text: string): void
+  error(text: string): void
+  /** A line as it is, without time, level or name. */
+  line(text: string): void
+}
+
+/** Time, so that tests can turn it. */
+export interface Clock {
+  /** Milliseconds since 1970. */
+  now(): number
+  /** Milliseconds from an arbitrary start, never going back. */
+  monotonic(): number
+  /** Calls `fire` once after so many milliseconds. */
+  after(milliseconds: number, fire: () => void): { cancel(): void }
+}
+
+/** Random numbers that nobody can foresee. */
+export interface Random {
+  /** A whole number in [0, limit). `limit` is at most 2^31. */
+  below(limit: number): number
+}
+
+/** Counters are plain numbers, collected when somebody scrapes. */
+export interface MetricsRegistry {
+  counter(name: string, help: string): Counter
+  /** `read` is called when somebody scrapes. */
+  gauge(name: string, help: string, read: () => number): void
+}
+
+/** A number that only grows. */
+export interface Counter {
+  value: number
+}
+
+/** How the service store is opened; equal in all users of one folder. */
+export interface StoreOptions {
+  /** A path of the configuration. */
+  readonly folder: string
+  /** Where the v2 keys API listens: `ADDRESS:PORT`, `unix:PATH` or `off`. */
+  readonly api: string
+  /** What a client of the API must show as bearer token. */
+  readonly token?: string | undefined
+}
+
+/** A reader of the service store. Not to be read before `start`. */
+export interface Store extends StoreReader {
+  /** Starts the look-ups of one query, which remember what they have read. */
+  read(): Reading
+}
+
+/** Look-ups that leave a trace. */
+export interface Reading {
+  /** Hashes of the subtrees read, those found empty included. */
+  readonly reads: readonly number[]
+  readonly revision: number
+  subtree(key: Key): Entry[]
+  at(key: Key): Entry[]
+  has(key: Key): boolean
+}
+
+/** What a shared thing is made of. */
+export interface SharedValue<T> {
+  readonly value: T
+  close?(): MaybePromise<void>
+}
+
+/** One user's share. */
+export interface Shared<T> {
+  readonly value: T
+  /** Gives the share back; the last one closes. */
+  release(): MaybePromise<void>
+}
+
+/** A named, typed place for a setting that the core reads. */
+export interface Setting<T> {
+  readonly name: string
+  readonly scope: 'block' | 'process'
+  /** Never set: carries the type. */
+  readonly type?: T
+}
+
+/** The addresses that a server block listens on; all local ones where nobody sets it. */
+export const listenAddresses: Setting<readonly string[]> = { name: 'bind', scope: 'block' }
+
+/** The cap on the size of UDP replies, in octets. */
+export const udpSize: Setting<number> = { name: 'bufsize', scope: 'process' }
+
+/** A named, typed place for what plugins offer to others of their server block. */
+export interface Offer<T> {
+  readonly name: string
+  /** Never set: carries the type. */
+  readonly type?: T
+}
+
+/** The zones that a plugin answers for with data of its own. */
+export const zonesServed: Offer<readonly string[]> = { name: 'zones-served' }
+
+/** Uses a value now if it is here, or when it arrives. Keeps a synchronous chain synchronous. */
+export function andThen<T, U>(value: MaybePromise<T>, use: (value: T) => MaybePromise<U>): MaybePromise<U> {
+  return isPromiseLike(value) ? value.then(use) : use(value)
+}
+
+/** Whether a value has yet to arrive. */
+export function isPromiseLike<T>(value: MaybePromise<T>): value is PromiseLike<T> {
+  return typeof (value as PromiseLike<T> | undefined)?.then === 'function'
+}

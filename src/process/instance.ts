@@ -1,0 +1,129 @@
+/** Everything that one reading of a Corefile makes: server blocks with their chains, and where they listen. */
+import { dirname, resolve as resolvePath } from 'node:path'
+import { lookUp, type Report } from '../chain/answer.js'
+import { type BuiltChain, buildChain } from '../chain/build.js'
+import { refuse } from '../chain/compose.js'
+import { startAll, stopAll } from '../chain/lifecycle.js'
+import { BlockScope, type ProcessServices, Settings } from '../chain/scope.js'
+import type { ServerBlock } from '../corefile/parser.js'
+import type { Endpoint } from '../listen/listeners.js'
+import { type Log, listenAddresses, type MaybePromise, type Reply, udpSize, zonesServed } from '../plugin.js'
+import type { Query } from '../query.js'
+import { DEFAULT_UDP_SIZE } from '../reply/size.js'
+import { Routes } from '../route/route.js'
+import { type Serving, serve } from '../server.js'
+import { type BuiltBlock, type PlannedEndpoint, planEndpoints } from './plan.js'
+
+/** How deep look-ups of the server for itself may go. */
+const MAX_DEPTH = 8
+
+/** Makes the scope of a server block; the composition root gives each a container of its own. */
+export type MakeScope = (folder: string, settings: Settings, resolve: (query: Query) => MaybePromise<Reply>) => BlockScope
+
+/** What {@link buildInstance} needs besides the server blocks. */
+export interface InstanceOptions {
+  readonly services: ProcessServices
+  /** Of the Corefile; relative paths hang on its folder. */
+  readonly file: string
+  readonly defaultPort: number
+  readonly makeScope?: MakeScope
+}
+
+/** Builds everything and opens nothing. Throws ConfigError. */
+export async function buildInstance(blocks: readonly ServerBlock[], options: InstanceOptions): Promise<Instance> {
+  const { services, file, defaultPort } = options
+  const settings = new Settings()
+  const report = reportTo(services.log)
+  const makeScope: MakeScope = options.makeScope ?? ((folder, shared, resolve) => new BlockScope(services, folder, shared, resolve))
+  const built: BuiltBlock[] = []
+  for (const block of blocks) {
+    const routes = new Routes<BuiltChain>()
+    const home = { routes }
+    const scope = makeScope(folderOf(file), settings, (query) => resolveWithin(home.routes, query, report))
+    const chain = await buildChain(block.directives, scope)
+    built.push({ block, chain, scope, home, addresses: scope.settings.get(listenAddresses) ?? ['0.0.0.0', '::'] })
+  }
+  const plan = planEndpoints(built, defaultPort, (text) => services.log.warn(text))
+  return new Instance(built, plan, services, settings.get(udpSize) ?? DEFAULT_UDP_SIZE)
+}
+
+/** A Corefile from standard input has no folder: what it names hangs on the working directory, as in CoreDNS. */
+function folderOf(file: string): string {
+  return file === '/dev/stdin' ? process.cwd() : resolvePath(dirname(file))
+}
+
+/** Asks the server itself, routed anew. */
+function resolveWithin(routes: Routes<BuiltChain>, query: Query, report: Report): MaybePromise<Reply> {
+  if (query.depth > MAX_DEPTH) return query.fail('SERVFAIL', 'too-deep')
+  const routed = routes.find(query.question)
+  if (routed === undefined) return refuse(query)
+  return lookUp(routed.block.chains.of(query.question.qclass), query.with({ zone: routed.apex }), report)
+}
+
+/** Tells of what a chain has thrown, one line without the stack. */
+function reportTo(log: Log): Report {
+  return (error, query) => {
+    log.error(`${query.qname} ${query.qtype}: a plugin failed: ${oneLine(error)}`)
+    if (error instanceof Error && error.stack !== undefined) log.debug(error.stack)
+  }
+}
+
+/** Whatever was thrown, in words on one line. Telling of a fault must not be another: some objects have no text. */
+function oneLine(error: unknown): string {
+  try {
+    return (error instanceof Error ? `${error.name}: ${error.message}` : String(error)).replace(/[\s\p{Cc}]+/gu, ' ')
+  } catch {
+    return 'something without a text'
+  }
+}
+
+export class Instance {
+  readonly plan: readonly PlannedEndpoint[]
+  readonly udpSize: number
+  readonly report: Report
+  readonly #blocks: readonly BuiltBlock[]
+  readonly #services: ProcessServices
+
+  constructor(blocks: readonly BuiltBlock[], plan: readonly PlannedEndpoint[], services: ProcessServices, size: number) {
+    this.#blocks = blocks
+    this.plan = plan
+    this.#services = services
+    this.udpSize = size
+    this.report = reportTo(services.log)
+  }
+
+  /** Opens the stores and starts the layers. Where one fails, everything is closed again and its error thrown. */
+  async start(): Promise<void> {
+    await this.#services.stores.open()
+    try {
+      await startAll(this.#layers)
+    } catch (error) {
+      await this.#services.stores.close()
+      throw error
+    }
+  }
+
+  /** Stops the layers and closes the stores. */
+  async stop(): Promise<void> {
+    try {
+      await stopAll(this.#layers)
+    } finally {
+      await this.#services.stores.close()
+    }
+  }
+
+  /** What to listen on, each with the way into its chains. */
+  get endpoints(): Endpoint[] {
+    const serving: Serving = { udpSize: this.udpSize, report: this.report }
+    return this.plan.map(({ address, port, routes }) => ({ address, port, receive: (slot) => serve(slot, routes, serving) }))
+  }
+
+  /** The zones that plugins answer for with data of their own. */
+  get zonesServed(): readonly string[] {
+    return this.#blocks.flatMap(({ scope }) => scope.find(zonesServed)).flat()
+  }
+
+  get #layers() {
+    return this.#blocks.flatMap(({ chain }) => chain.layers)
+  }
+}

@@ -1,0 +1,82 @@
+import { Writable } from 'node:stream'
+import { describe, expect, test } from 'vitest'
+import { StreamLog } from './log.js'
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+
+/** A stream that keeps what is written, write by write; it takes more only when `next` is called, where it is slow. */
+function sink(slow = false): { stream: Writable; writes: string[]; next: () => void } {
+  const writes: string[] = []
+  let done: (() => void) | undefined
+  const stream = new Writable({
+    write(chunk: Buffer, _encoding, taken) {
+      writes.push(chunk.toString())
+      if (slow) done = taken
+      else taken()
+    }
+  })
+  return { stream, writes, next: () => done?.() }
+}
+
+describe('the log', () => {
+  test('writes the lines of one turn at once, each with its level', async () => {
+    const { stream, writes } = sink()
+    const log = new StreamLog(stream)
+    log.info('a')
+    log.warn('b')
+    log.error('c')
+    log.debug('d')
+    log.line('e')
+    expect(writes).toEqual([])
+    await turn()
+    log.info('f')
+    await turn()
+    expect(writes).toEqual(['[INFO] a\n[WARNING] b\n[ERROR] c\ne\n', '[INFO] f\n'])
+  })
+
+  test('has lines for debugging where they are asked for', async () => {
+    const { stream, writes } = sink()
+    new StreamLog(stream, true).debug('d')
+    await turn()
+    expect(writes).toEqual(['[DEBUG] d\n'])
+  })
+
+  test('writes at once when it is flushed, and nothing twice', async () => {
+    const { stream, writes } = sink()
+    const log = new StreamLog(stream)
+    log.line('last words')
+    log.flush()
+    log.flush()
+    expect(writes).toEqual(['last words\n'])
+    await turn()
+    expect(writes).toEqual(['last words\n'])
+  })
+
+  test('leaves lines out where nobody takes them, and says how many', async () => {
+    const { stream, writes, next } = sink(true)
+    const log = new StreamLog(stream)
+    const line = 'x'.repeat(1024 * 1024)
+    for (let i = 0; i < 10; i++) {
+      log.line(line)
+      await turn()
+    }
+    expect(stream.writableLength).toBeLessThan(6 * 1024 * 1024)
+    while (stream.writableLength > 0) {
+      next()
+      await turn()
+    }
+    log.line('again')
+    await turn()
+    expect(writes.at(-1)).toBe('again\n[WARNING] 6 lines were left out: nobody takes them fast enough\n')
+  })
+
+  test('lives on when its reader has gone', async () => {
+    const stream = new Writable({ write: (_chunk, _encoding, taken) => taken(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })) })
+    const log = new StreamLog(stream)
+    log.line('a')
+    await turn()
+    log.line('b')
+    await turn()
+    expect(stream.destroyed).toBe(true)
+  })
+})

@@ -1,0 +1,70 @@
+/** `skein run`: from a Corefile to a server that answers, and its orderly end. */
+import type { ProcessServices } from '../chain/scope.js'
+import { type Listeners, openListeners } from '../listen/listeners.js'
+import type { Configuration } from './configuration.js'
+import { buildInstance, type Instance, type MakeScope } from './instance.js'
+
+/** How long queries in flight may take when the server stops. */
+const GRACE_MS = 500
+
+/** What {@link startServer} needs. */
+export interface RunOptions {
+  readonly configuration: Configuration
+  readonly services: ProcessServices
+  readonly makeScope: MakeScope
+  readonly defaultPort: number
+}
+
+/** A server that is listening. */
+export class RunningServer {
+  readonly instance: Instance
+  readonly listeners: Listeners
+
+  constructor(instance: Instance, listeners: Listeners) {
+    this.instance = instance
+    this.listeners = listeners
+  }
+
+  /** Stops listening, answers what is in flight, stops the layers, closes the stores. */
+  async stop(): Promise<void> {
+    await this.listeners.close(GRACE_MS)
+    await this.instance.stop()
+  }
+
+  /** The zones and where they are served, CoreDNS's way: `.:1053 on 127.0.0.1`. */
+  zoneLines(): string[] {
+    return this.instance.plan.flatMap(({ address, routes, port }) => {
+      const bound = this.#portOf(address, port)
+      const where = address === '0.0.0.0' || address === '::' ? '' : ` on ${address}`
+      return routes.zones.map((zone) => `${zone}:${bound}${where}`)
+    })
+  }
+
+  /** The first address that is listened on, for examples: an IPv4 one if there is any. */
+  firstAddress(): { address: string; port: number } {
+    const list = this.listeners.list
+    const { address, port } =
+      list.find((listener) => listener.address === '127.0.0.1') ?? list.find((listener) => !listener.address.includes(':')) ?? list[0]!
+    return { address, port }
+  }
+
+  /** Port 0 became another one. */
+  #portOf(address: string, port: number): number {
+    if (port !== 0) return port
+    return this.listeners.list.find((listener) => listener.address === address)?.port ?? this.listeners.list[0]?.port ?? 0
+  }
+}
+
+/** Builds, starts and listens. Where anything fails, what was opened is closed again and its error thrown. */
+export async function startServer({ configuration, services, makeScope, defaultPort }: RunOptions): Promise<RunningServer> {
+  const { blocks, file } = configuration
+  const instance = await buildInstance(blocks, { services, file, defaultPort, makeScope })
+  await instance.start()
+  try {
+    const listeners = await openListeners(instance.endpoints, { warn: (text) => services.log.warn(text) })
+    return new RunningServer(instance, listeners)
+  } catch (error) {
+    await instance.stop()
+    throw error
+  }
+}

@@ -1,0 +1,213 @@
+import { AA, AD, CD, type ExtendedError, Message, type MessageParts, OPCODE, type Origin, QR, RA, RD } from './message/message.js'
+import { FormatError, HEADER_OCTETS, isWithin, nameOctets, RecordError } from './message/name.js'
+import { type Edns, type Question, u16 } from './message/read.js'
+import type { ResourceRecord } from './message/record.js'
+import { className, type Rcode, type RRClass, type RRType, typeName, typeNumber } from './message/registry.js'
+import { Writer } from './message/writer.js'
+
+/** Who asked, and how. */
+export interface Client {
+  readonly address: string
+  readonly port: number
+  readonly transport: 'udp' | 'tcp' | 'tls' | 'https' | 'quic'
+  /** Our address that was asked. */
+  readonly local: string
+}
+
+/** A named, typed place for one per-query value, such as `cache/hit`. */
+export interface Fact<T> {
+  readonly name: string
+  /** Never set: carries the type. */
+  readonly type?: T
+}
+
+/** Makes a fact's key; the part before the slash is the plugin that sets it. */
+export function fact<T>(name: `${string}/${string}`): Fact<T> {
+  return { name }
+}
+
+/** What a reply made by a plugin says. Records may leave out their class: it is the query's. */
+export interface ReplyParts {
+  readonly rcode?: Rcode
+  readonly aa?: boolean
+  readonly ra?: boolean
+  readonly answer?: readonly ResourceRecord[]
+  readonly authority?: readonly ResourceRecord[]
+  readonly additional?: readonly ResourceRecord[]
+  readonly extendedErrors?: readonly ExtendedError[]
+  readonly origin?: Origin
+  readonly why?: string
+  /** What went wrong, for the log; the client does not see it. */
+  readonly problem?: string
+}
+
+/** Everything about a query that a plugin may change for the layers after it. */
+export interface QueryChanges {
+  /** Canonical. */
+  readonly qname?: string
+  readonly qtype?: RRType
+  readonly client?: Client
+  readonly zone?: string
+}
+
+/** Room for a header, a question and an OPT record without options. */
+const QUERY_OCTETS = HEADER_OCTETS + 255 + 4 + 11
+const DO = 0x8000
+
+const writer = new Writer()
+
+/** One question of one client, as every plugin is handed it. Never changed: a changed query is a new one. */
+export class Query {
+  readonly question: Question
+  readonly client: Client
+  /** Apex of the server block's zone that it was routed to. */
+  readonly zone: string
+  readonly edns: Edns | undefined
+  /** The header's bits as asked. */
+  readonly flags: number
+  /** How many look-ups of the server for itself this one is inside of; 0 for a client's. */
+  readonly depth: number
+  /** The ID that the client chose. */
+  readonly id: number
+  #facts: Map<string, unknown> | undefined
+  #qtype: RRType | undefined
+
+  constructor(question: Question, client: Client, zone: string, flags: number, edns: Edns | undefined, depth = 0, id = 0) {
+    this.question = question
+    this.client = client
+    this.zone = zone
+    this.flags = flags
+    this.edns = edns
+    this.depth = depth
+    this.id = id
+  }
+
+  /** The query of a request that passed the header gate. */
+  static fromRequest(asked: { octets: Uint8Array; question: Question; edns: Edns | undefined }, client: Client, zone: string): Query {
+    return new Query(asked.question, client, zone, u16(asked.octets, 2), asked.edns, 0, u16(asked.octets, 0))
+  }
+
+  /** The name asked for: canonical, lower case. */
+  get qname(): string {
+    return this.question.qname
+  }
+
+  get qtype(): RRType {
+    this.#qtype ??= typeName(this.question.qtype)
+    return this.#qtype
+  }
+
+  get qclass(): RRClass {
+    return className(this.question.qclass)
+  }
+
+  get rd(): boolean {
+    return (this.flags & RD) !== 0
+  }
+
+  get cd(): boolean {
+    return (this.flags & CD) !== 0
+  }
+
+  /** The DO bit (RFC 3225). */
+  get dnssecOk(): boolean {
+    return this.edns?.dnssecOk ?? false
+  }
+
+  /** Whether the asker understands the AD bit (RFC 6840 §5.8). */
+  get wantsAd(): boolean {
+    return this.dnssecOk || (this.flags & AD) !== 0
+  }
+
+  get<T>(key: Fact<T>): T | undefined {
+    return this.#facts?.get(key.name) as T | undefined
+  }
+
+  set<T>(key: Fact<T>, value: T): void {
+    this.#facts ??= new Map()
+    this.#facts.set(key.name, value)
+  }
+
+  /** The apex in `apexes` with the most labels that the qname is within, or undefined. */
+  within(apexes: readonly string[]): string | undefined {
+    let best: string | undefined
+    for (const apex of apexes) if ((best === undefined || apex.length > best.length) && isWithin(this.qname, apex)) best = apex
+    return best
+  }
+
+  /** A reply with these parts; NOERROR, no flags and empty sections where left out. RD and CD are the asker's. */
+  reply(parts: ReplyParts): Message {
+    const flags = QR | (this.flags & (RD | CD)) | (parts.aa === true ? AA : 0) | (parts.ra === true ? RA : 0)
+    return Message.of({ ...this.#classed(parts), flags })
+  }
+
+  /** An empty reply that says why there is nothing. */
+  fail(rcode: Rcode, why: string, about: Pick<ReplyParts, 'ra' | 'extendedErrors' | 'problem'> = {}): Message {
+    return this.reply({ rcode, why, ...about })
+  }
+
+  /** The same query for the layers after this one, but for the changes. Facts are shared. */
+  with(changes: QueryChanges): Query {
+    this.#facts ??= new Map()
+    const query = this.#derived(changes, this.flags, this.edns, this.depth)
+    query.#facts = this.#facts
+    return query
+  }
+
+  /** A look-up of the server for itself on behalf of this query: one deeper, with RD, without the asker's EDNS but for DO. */
+  ask(qname: string, qtype: RRType): Query {
+    const { edns } = this
+    const own = edns?.dnssecOk ? { ...edns, extendedRcode: 0, options: [] } : undefined
+    return this.#derived({ qname, qtype }, this.flags | RD, own, this.depth + 1)
+  }
+
+  /** This question as a message to another server: the asker's RD, CD and AD, and where `edns` is given an OPT record without options. */
+  octets(id: number, edns?: Pick<Edns, 'size' | 'dnssecOk'>): Uint8Array {
+    const { name, qtype, qclass } = this.question
+    writer.begin(new Uint8Array(QUERY_OCTETS), QUERY_OCTETS, id, this.flags & (RD | CD | AD))
+    writer.question(Uint8Array.of(...nameOctets(name), qtype >> 8, qtype & 0xff, qclass >> 8, qclass & 0xff))
+    if (edns !== undefined && writer.opt(edns.size, 0, edns.dnssecOk ? DO : 0, [])) writer.count(10, 1)
+    return writer.octets.subarray(0, writer.at)
+  }
+
+  /** Whether received octets are a response to this question; the ID is the receiver's to check. Throws FormatError where their question cannot be read. */
+  isAnsweredBy(octets: Uint8Array): boolean {
+    if (octets.length < HEADER_OCTETS || (u16(octets, 2) & (QR | OPCODE)) !== QR) return false
+    const { qname, qtype, qclass } = Message.fromOctets(octets).question
+    return qname === this.qname && qtype === this.question.qtype && qclass === this.question.qclass
+  }
+
+  /** A response that another server gave to this question, read to its last octet. Throws FormatError where it is malformed, or answers another one. */
+  received(octets: Uint8Array, about: Pick<MessageParts, 'origin' | 'why' | 'extendedErrors'> = {}): Message {
+    if (!this.isAnsweredBy(octets)) throw new FormatError('a reply to another question')
+    const message = Message.fromOctets(octets, about)
+    // Reads it all now, so that nothing of it throws later on.
+    void message.edns
+    return message
+  }
+
+  #derived(changes: QueryChanges, flags: number, edns: Edns | undefined, depth: number): Query {
+    const { qname = this.qname, qtype } = changes
+    const question: Question = {
+      name: changes.qname === undefined ? this.question.name : qname,
+      qname,
+      qtype: qtype === undefined ? this.question.qtype : numberOf(qtype),
+      qclass: this.question.qclass,
+      end: this.question.end
+    }
+    return new Query(question, changes.client ?? this.client, changes.zone ?? this.zone, flags, edns, depth, this.id)
+  }
+
+  #classed(parts: ReplyParts): Omit<MessageParts, 'flags'> {
+    if (this.question.qclass === 1) return parts
+    const inClass = (records: readonly ResourceRecord[] | undefined): readonly ResourceRecord[] =>
+      (records ?? []).map((record) => (record.class === undefined ? { ...record, class: this.qclass } : record))
+    return { ...parts, answer: inClass(parts.answer), authority: inClass(parts.authority), additional: inClass(parts.additional) }
+  }
+}
+
+function numberOf(qtype: RRType): number {
+  const number = typeNumber(qtype)
+  if (number === undefined) throw new RecordError(`there is no type ${JSON.stringify(qtype)}`)
+  return number
+}

@@ -1,0 +1,126 @@
+/** What a finished reply needs: the asker's ID and question, EDNS, compression, and a size that fits (RFC 2181 §9). */
+import { AA, AD, CD, type ExtendedError, type Message, QR, RA, RD, TC } from '../message/message.js'
+import { HEADER_OCTETS, isWithin, RecordError } from '../message/name.js'
+import { u16 } from '../message/read.js'
+import type { ResourceRecord } from '../message/record.js'
+import { rcodeNumber } from '../message/registry.js'
+import { type EdnsOption, Writer } from '../message/writer.js'
+import type { Query } from '../query.js'
+import { groupAt } from './rrset.js'
+import { PLAIN_UDP_SIZE, replyLimit, STREAM_SIZE } from './size.js'
+
+/** Where a reply goes: the buffer of whoever drives the socket. */
+export interface Outgoing {
+  /** The request's octets, for the ID and the question as it was spelled. */
+  readonly octets: Uint8Array
+  /** Room for `size` octets, to be written before anything else happens, then given to `send`. */
+  reserve(size: number): Uint8Array
+  /** Sends the first `length` octets of what was reserved. */
+  send(length: number): void
+  /** Sends nothing. */
+  drop(): void
+}
+
+const DO = 0x8000
+const OPT_OCTETS = 11
+const EXTENDED_ERROR = 15
+
+const writer = new Writer()
+
+/**
+ * Writes the reply to a query and sends it. `udpSize` is the operator's cap, and what our OPT record advertises.
+ * Throws RecordError or FormatError, and has sent nothing, where the reply cannot be written.
+ */
+export function finish(query: Query, reply: Message, out: Outgoing, udpSize: number): void {
+  const limit = replyLimit(query, udpSize)
+  const octets = out.reserve(limit)
+  const room = query.edns === undefined ? limit : limit - OPT_OCTETS
+  const rcode = sentRcode(query, reply)
+  const flags = replyFlags(query, reply, rcode)
+  let additional = 0
+  start(query, out, octets, room, flags)
+  if (writeAll(reply)) additional = writeAdditional(reply, flags)
+  else {
+    // A client that has come by stream has no better way to ask again.
+    if (limit === STREAM_SIZE) throw new RecordError(`a reply to ${query.qname} ${query.qtype} of more than ${STREAM_SIZE} octets`)
+    start(query, out, octets, room, flags | TC)
+    writer.count(6, writeSome(reply.answer, query.dnssecOk))
+  }
+  if (query.edns !== undefined) {
+    writer.limit = limit
+    writeOpt(query, reply, rcode, udpSize)
+    additional++
+  }
+  writer.count(10, additional)
+  out.send(writer.at)
+}
+
+function start(query: Query, out: Outgoing, octets: Uint8Array, limit: number, flags: number): void {
+  writer.begin(octets, limit, u16(out.octets, 0), flags)
+  writer.question(out.octets.subarray(HEADER_OCTETS, query.question.end))
+}
+
+/** An rcode of more than four bits needs an OPT record; without one its lower half would mean something else. */
+function sentRcode(query: Query, reply: Message): number {
+  const rcode = rcodeNumber(reply.rcode)
+  return rcode > 0xf && query.edns === undefined ? rcodeNumber('SERVFAIL') : rcode
+}
+
+/**
+ * QR, the asker's RD and CD, the reply's AA and RA, its AD for those who asked for it (RFC 6840 §5.8),
+ * and its TC: what an upstream has cut is not whole here either.
+ */
+function replyFlags(query: Query, reply: Message, rcode: number): number {
+  const kept = reply.flags & (AA | RA | (query.wantsAd ? AD : 0) | TC)
+  return QR | (query.flags & (RD | CD)) | kept | (rcode & 0xf)
+}
+
+/** Writes answer and authority; false where they do not fit. */
+function writeAll({ answer, authority }: Message): boolean {
+  if (!writer.records(answer, 0, answer.length) || !writer.records(authority, 0, authority.length)) return false
+  writer.count(6, answer.length)
+  writer.count(8, authority.length)
+  return true
+}
+
+/** Writes the first records that fit, whole; with DO whole RRsets with their signatures. Gives their number. */
+function writeSome(records: readonly ResourceRecord[], dnssecOk: boolean): number {
+  let written = 0
+  while (written < records.length) {
+    const next = dnssecOk ? groupAt(records, written) : written + 1
+    if (!writer.records(records, written, next)) break
+    written = next
+  }
+  return written
+}
+
+/** Writes the RRsets of the additional section that fit; what does not is left out without TC, but for a referral's own glue. */
+function writeAdditional(reply: Message, flags: number): number {
+  const records = reply.additional
+  let written = 0
+  for (let at = 0; at < records.length; ) {
+    const next = groupAt(records, at)
+    if (writer.records(records, at, next)) written += next - at
+    else if (isGlue(reply, records[at]!)) writer.flags(flags | TC)
+    at = next
+  }
+  return written
+}
+
+/** Whether a client cannot follow this referral without the record (RFC 9471 §3.1). */
+function isGlue(reply: Message, { owner, type }: ResourceRecord): boolean {
+  if (reply.flags & AA || reply.answer.length > 0 || (type !== 'A' && type !== 'AAAA')) return false
+  const name = owner.toLowerCase()
+  return reply.authority.some((record) => record.type === 'NS' && isWithin(name, record.owner.toLowerCase()))
+}
+
+function writeOpt(query: Query, reply: Message, rcode: number, udpSize: number): void {
+  const size = Math.max(PLAIN_UDP_SIZE, udpSize)
+  const flags = query.dnssecOk ? DO : 0
+  // A reason must not push an answer out: without room for it the plain record goes, for which room was kept.
+  if (!writer.opt(size, rcode, flags, optionsOf(reply.extendedErrors))) writer.opt(size, rcode, flags, [])
+}
+
+function optionsOf(errors: readonly ExtendedError[]): EdnsOption[] {
+  return errors.map(({ code, text = '' }) => [EXTENDED_ERROR, Buffer.concat([Uint8Array.of(code >> 8, code & 0xff), Buffer.from(text)])])
+}

@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'vitest'
+import { Chains } from '../chain/compose.js'
+import { canonicalName } from '../message/name.js'
+import { Routes } from './route.js'
+
+const A = 1
+const DS = 43
+
+function routesOf(...zones: readonly string[]): Routes {
+  const routes = new Routes()
+  for (const zone of zones) routes.add(canonicalName(zone), { chains: new Chains([]) })
+  return routes
+}
+
+describe('a query goes to the zone with the longest apex', () => {
+  const routes = routesOf('.', 'org', 'example.org', 'deep.in.example.org', 'a\\.b.example.org', 'b.example.org')
+
+  test.each<[string, string]>([
+    ['example.org.', 'example.org.'],
+    ['www.example.org.', 'example.org.'],
+    ['in.example.org.', 'example.org.'],
+    ['x.deep.in.example.org.', 'deep.in.example.org.'],
+    ['xexample.org.', 'org.'],
+    ['org.', 'org.'],
+    ['net.', '.'],
+    ['.', '.'],
+    ['a\\.b.example.org.', 'a\\.b.example.org.'],
+    ['x.a\\.b.example.org.', 'a\\.b.example.org.'],
+    ['a.b.example.org.', 'b.example.org.'],
+    // One label that ends in an escaped dot, and one that ends in a backslash.
+    ['x\\.b.example.org.', 'example.org.'],
+    ['x\\\\.b.example.org.', 'b.example.org.'],
+    ['\\000.example.org.', 'example.org.']
+  ])('%s', (qname, apex) => {
+    expect(routes.find({ qname, qtype: A })?.apex).toBe(apex)
+  })
+
+  test('and to none where no zone has it', () => {
+    expect(routesOf('example.org').find({ qname: 'example.net.', qtype: A })).toBeUndefined()
+    expect(routesOf('example.org').find({ qname: '.', qtype: A })).toBeUndefined()
+    expect(routesOf().find({ qname: 'example.net.', qtype: DS })).toBeUndefined()
+  })
+})
+
+describe('DS at an apex goes to the parent side of the cut', () => {
+  test.each<[string, readonly string[], string]>([
+    ['a.example.org.', ['a.example.org', 'example.org'], 'example.org.'],
+    ['a.example.org.', ['a.example.org', 'org'], 'org.'],
+    ['x.a.example.org.', ['a.example.org', 'example.org'], 'a.example.org.'],
+    // Who serves the root as well forwards there, and knows nothing of the parent.
+    ['a.example.org.', ['a.example.org', '.'], 'a.example.org.'],
+    ['a.example.org.', ['a.example.org'], 'a.example.org.'],
+    ['.', ['.'], '.']
+  ])('%s of %j', (qname, zones, apex) => {
+    expect(routesOf(...zones).find({ qname, qtype: DS })?.apex).toBe(apex)
+  })
+})
+
+test('a zone is added once: whose it is already is told, and stays so', () => {
+  const routes = new Routes<{ chains: Chains; name: string }>()
+  const [one, two] = ['one', 'two'].map((name) => ({ chains: new Chains([]), name })) as [
+    { chains: Chains; name: string },
+    { chains: Chains; name: string }
+  ]
+  expect(routes.add('example.org.', one)).toBeUndefined()
+  expect(routes.add('example.org.', two)).toBe(one)
+  expect(routes.find({ qname: 'example.org.', qtype: A })?.block).toBe(one)
+  expect(routes.zones).toEqual(['example.org.'])
+})

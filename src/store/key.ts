@@ -1,0 +1,125 @@
+/**
+ * Keys of the service store: lists of segments, compared without case, kept as written.
+ *
+ * A segment is a string of octets (one character an octet), so a dot, a slash or any octet inside a label stays inside it.
+ * In the database a key is its folded segments with an octet 0 between them. A key whose spelling differs from the
+ * folded one has the spelling behind `0 0`; so the key itself, its other spellings and everything below it are one
+ * contiguous range, and no sibling falls into it.
+ */
+export type Key = readonly string[]
+
+const BETWEEN = 0
+const ESCAPE = 1
+
+/** The longest key in the database: LMDB's limit (1978), less what the expiry table adds to it. */
+export const MAX_KEY_OCTETS = 1900
+
+// Longer than any key, or a key of nothing but 0xff would stand behind it.
+const AFTER_ALL = Buffer.alloc(MAX_KEY_OCTETS + 1, 0xff)
+
+/** Lower-cases A–Z only: other octets are no letters (RFC 4343 §2). */
+export function fold(segment: string): string {
+  return /[A-Z]/.test(segment) ? segment.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()) : segment
+}
+
+/** Octets of the folded key: where its own entry is and where its subtree begins. */
+export function foldedOctets(key: Key): Buffer {
+  return joined(key.map(fold))
+}
+
+/** Octets of the key as written: no two keys have the same, and a key stands before what is below it. */
+export function writtenOctets(key: Key): Buffer {
+  return joined(key)
+}
+
+/** Octets under which the entry of this very spelling is stored. */
+export function spelledOctets(key: Key): Buffer {
+  const folded = foldedOctets(key)
+  return key.every((segment) => fold(segment) === segment) ? folded : Buffer.concat([folded, Buffer.from([BETWEEN, BETWEEN]), joined(key)])
+}
+
+/** Whether both keys have the same spelling. */
+export function sameKey(one: Key, other: Key): boolean {
+  return one.length === other.length && one.every((segment, index) => segment === other[index])
+}
+
+/** Whether `key`, as written, is below `above`, as written. */
+export function isBelow(key: Key, above: Key): boolean {
+  return key.length > above.length && above.every((segment, index) => segment === key[index])
+}
+
+/** The range of the other spellings of a folded key: behind `0 0`, where no child of it can be. */
+export function spellingsOf(folded: Buffer): { start: Buffer; end: Buffer } {
+  return {
+    start: Buffer.concat([folded, Buffer.from([BETWEEN, BETWEEN])]),
+    end: Buffer.concat([folded, Buffer.from([BETWEEN, ESCAPE])])
+  }
+}
+
+/** The first octets after the subtree of a folded key: its end, exclusive. */
+export function subtreeEnd(folded: Buffer): Buffer {
+  return folded.length === 0 ? AFTER_ALL : Buffer.concat([folded, Buffer.from([ESCAPE])])
+}
+
+/** The key, as written, that {@link spelledOctets} made these octets of. */
+export function keyOfOctets(octets: Uint8Array): Key {
+  const text = (Buffer.isBuffer(octets) ? octets : Buffer.from(octets)).toString('latin1')
+  // Segments are never empty, so two separators in a row are where the spelling begins.
+  const at = text.indexOf('\0\0')
+  return split(at < 0 ? text : text.slice(at + 2))
+}
+
+// What the plain way of joining would get wrong: separator, escape, and what is no octet.
+// oxlint-disable-next-line no-control-regex -- a key holds octets
+const SPECIAL = /[\0\x01\u0100-\uffff]/
+
+function joined(segments: Key): Buffer {
+  if (segments.every((segment) => segment !== '' && !SPECIAL.test(segment))) return Buffer.from(segments.join('\0'), 'latin1')
+  const octets: number[] = []
+  for (const [index, segment] of segments.entries()) {
+    if (segment === '') throw new RangeError('an empty segment in a key')
+    if (index > 0) octets.push(BETWEEN)
+    for (let i = 0; i < segment.length; i++) {
+      const octet = segment.charCodeAt(i)
+      // U+212A must not become an asterisk by losing its high octet: text reaches a key as UTF-8 octets only.
+      if (octet > 0xff) throw new RangeError('a segment of a key holds octets, not characters above U+00FF')
+      // 0 separates; so 0 and 1 inside a segment are written 1 1 and 1 2, which keeps the order.
+      if (octet <= ESCAPE) octets.push(ESCAPE, octet + 1)
+      else octets.push(octet)
+    }
+  }
+  return Buffer.from(octets)
+}
+
+function split(text: string): Key {
+  if (text === '') return []
+  const segments = text.split('\0')
+  return text.includes('\x01') ? segments.map(unescaped) : segments
+}
+
+function unescaped(segment: string): string {
+  // oxlint-disable-next-line no-control-regex -- a key holds octets
+  return segment.replace(/\x01[\x01\x02]/g, (pair) => (pair === '\x01\x01' ? '\0' : '\x01'))
+}
+
+/** The segments of a path such as `/skydns/local/skydns/a`; text outside ASCII becomes UTF-8 octets. */
+export function keyOfPath(path: string): Key {
+  return path
+    .split('/')
+    .filter((segment) => segment !== '')
+    .map((segment) => Buffer.from(segment, 'utf8').toString('latin1'))
+}
+
+/** The path of a key. A slash inside a segment is shown as `\057`, octets that are no UTF-8 as `\DDD`. */
+export function pathOfKey(key: Key): string {
+  return `/${key.map(shownSegment).join('/')}`
+}
+
+function shownSegment(segment: string): string {
+  const octets = Buffer.from(segment, 'latin1')
+  const text = octets.toString('utf8')
+  if (!segment.includes('/') && Buffer.from(text, 'utf8').equals(octets)) return text
+  return Array.from(octets, (octet) =>
+    octet > 0x20 && octet < 0x7f && octet !== 0x2f ? String.fromCharCode(octet) : `\\${String(octet).padStart(3, '0')}`
+  ).join('')
+}

@@ -1,0 +1,117 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { EmbeddedStore } from './embedded.js'
+import { controlPath, isLocked, lockFolder } from './lock.js'
+
+let folder: string
+const LOCK = new URL('./lock.js', import.meta.url).href
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'skein-lock-'))
+})
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+/** A process that holds the lock until it is killed, or says why it does not. */
+async function holder(path: string): Promise<{ said: string; kill(): Promise<void> }> {
+  const script = `import { lockFolder } from '${LOCK}'
+    await lockFolder(process.argv[1]).then(() => console.log('held'), (error) => { console.log(error.message); process.exit() })`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script, path], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const [said] = (await once(child.stdout, 'data')) as [Buffer]
+  const kill = async (): Promise<void> => {
+    if (child.exitCode === null && child.signalCode === null) {
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+    }
+  }
+  return { said: said.toString().trim(), kill }
+}
+
+describe('the lock of a folder', () => {
+  test('is a socket that only its user may open, and is gone with its release', async () => {
+    const lock = await lockFolder(folder)
+    expect(statSync(lock.path).mode & 0o777).toBe(0o600)
+    expect(lock.path).toBe(join(folder, 'control.sock'))
+    expect(await isLocked(folder)).toBe(true)
+    await lock.release()
+    await lock.release()
+    expect([existsSync(lock.path), existsSync(join(folder, 'control.pid')), await isLocked(folder)]).toEqual([false, false, false])
+  })
+
+  test('has a server whose connections belong to its holder', async () => {
+    const lock = await lockFolder(folder)
+    lock.server.on('connection', (socket) => socket.write('hello'))
+    const socket = connect(lock.path)
+    const [text] = (await once(socket, 'data')) as [Buffer]
+    expect(text.toString()).toBe('hello')
+    // It is open still, and does not hold up the end.
+    await lock.release()
+    socket.destroy()
+  })
+
+  test('is refused to a second, with the number of the first', async () => {
+    const lock = await lockFolder(folder)
+    const todo = 'stop that one, or give this one a folder of its own'
+    const message = `the store folder ${folder} is in use by another Skein (pid ${process.pid}): ${todo}`
+    await expect(lockFolder(folder)).rejects.toThrow(message)
+    expect((await holder(folder)).said).toBe(message)
+    const link = `${folder}-link`
+    symlinkSync(folder, link)
+    await expect(EmbeddedStore.open(link)).rejects.toThrow('is in use by another Skein')
+    rmSync(link)
+    await lock.release()
+  })
+
+  test('passes on when its holder was killed', async () => {
+    const first = await holder(folder)
+    expect(first.said).toBe('held')
+    await expect(EmbeddedStore.open(folder)).rejects.toThrow('in use by another Skein (pid ')
+    await first.kill()
+    expect(existsSync(join(folder, 'control.sock'))).toBe(true)
+    const store = await EmbeddedStore.open(folder)
+    expect(readFileSync(join(folder, 'control.pid'), 'utf8')).toBe(`${process.pid}\n`)
+    await store.close()
+  })
+
+  test('goes to one only of many that take over at once', async () => {
+    for (let round = 0; round < 3; round++) {
+      await (await holder(folder)).kill()
+      const all = await Promise.all(Array.from({ length: 5 }, () => holder(folder)))
+      expect(all.filter(({ said }) => said === 'held').length, all.map(({ said }) => said).join('\n')).toBe(1)
+      for (const each of all) await each.kill()
+    }
+  })
+
+  test('is in a private folder where the path is too long for a socket', async () => {
+    const deep = join(folder, 'x'.repeat(60), 'y'.repeat(60))
+    mkdirSync(deep, { recursive: true })
+    const lock = await lockFolder(deep)
+    expect(lock.path).toMatch(/^\/.*\/skein-[0-9a-f]{24}\/control\.sock$/)
+    expect(lock.path).toBe(controlPath(deep))
+    expect(statSync(join(lock.path, '..')).mode & 0o777).toBe(0o700)
+    await expect(lockFolder(deep)).rejects.toThrow('is in use by another Skein')
+    await lock.release()
+    chmodSync(join(lock.path, '..'), 0o755)
+    await expect(lockFolder(deep)).rejects.toThrow('belongs to somebody else or is open to others')
+    rmSync(join(lock.path, '..'), { recursive: true })
+  })
+
+  test('takes away no file that is no socket', async () => {
+    writeFileSync(join(folder, 'control.sock'), 'x')
+    await expect(lockFolder(folder)).rejects.toThrow('control.sock is not a socket: move that file away')
+    expect(readFileSync(join(folder, 'control.sock'), 'utf8')).toBe('x')
+  })
+
+  test('that the caller holds stays with the caller', async () => {
+    const lock = await lockFolder(folder)
+    const store = await EmbeddedStore.open(folder, { lock })
+    await store.close()
+    expect(await isLocked(folder)).toBe(true)
+    await lock.release()
+  })
+})

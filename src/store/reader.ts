@@ -1,0 +1,125 @@
+import { foldedOctets, isBelow, type Key, keyOfOctets, MAX_KEY_OCTETS, spelledOctets, spellingsOf, subtreeEnd } from './key.js'
+import { asDirectory, asEntry, type Directory, expiresOf, readStored } from './record.js'
+import type { Entry } from './store.js'
+import type { Table, Tables } from './tables.js'
+
+const FIRST = Buffer.from([0])
+
+/** Look-ups in the tables, which leave out what has expired even where nobody has removed it yet. */
+export class TableReader {
+  readonly #tables: Tables
+  readonly #lateSince: () => number | undefined
+
+  /** `lateSince` gives the time where something is due to vanish and still there; mostly it is not, and costs nothing. */
+  constructor(tables: Tables, lateSince: () => number | undefined) {
+    this.#tables = tables
+    this.#lateSince = lateSince
+  }
+
+  /** The entries at or below `key`, whatever their case. */
+  subtree(key: Key): Entry[] {
+    const folded = foldedOctets(key)
+    if (folded.length > MAX_KEY_OCTETS) return []
+    return this.#entries(folded.length === 0 ? FIRST : folded, subtreeEnd(folded))
+  }
+
+  /** The entries at exactly `key`, whatever their case. */
+  at(key: Key): Entry[] {
+    const folded = foldedOctets(key)
+    if (folded.length === 0 || folded.length > MAX_KEY_OCTETS) return []
+    const { start, end } = spellingsOf(folded)
+    const spelt = this.#entries(start, end)
+    const octets = this.#tables.entries.get(folded)
+    const own = octets && this.#kept(keyOfOctets(folded), octets, this.#lateSince())
+    return own === undefined ? spelt : [own, ...spelt]
+  }
+
+  /** Whether an entry is at or below `key`, whatever its case. */
+  has(key: Key): boolean {
+    const folded = foldedOctets(key)
+    if (folded.length > MAX_KEY_OCTETS) return false
+    if (this.#lateSince() !== undefined) return this.subtree(key).length > 0
+    const start = folded.length === 0 ? FIRST : folded
+    for (const _ of this.#tables.entries.getKeys({ start, end: subtreeEnd(folded), limit: 1 })) return true
+    return false
+  }
+
+  /** The entry of exactly this spelling. */
+  entry(key: Key): Entry | undefined {
+    const octets = this.#get(this.#tables.entries, key)
+    return octets && this.#kept(key, octets, this.#lateSince())
+  }
+
+  /** The directory of exactly this spelling. */
+  directory(key: Key): Directory | undefined {
+    const octets = this.#get(this.#tables.dirs, key)
+    const kept = octets && this.#kept(key, octets, this.#lateSince())
+    return kept && asDirectory(key, kept)
+  }
+
+  /** What is below exactly this spelling, a few hundred at a time, all of one moment: a large subtree makes no query wait. */
+  async *below(key: Key): AsyncGenerator<{ entries: Entry[]; directories: Directory[] }> {
+    const { root, entries, dirs } = this.#tables
+    root.resetReadTxn()
+    const transaction = root.useReadTransaction()
+    try {
+      for (const table of [dirs, entries]) {
+        for (const page of this.#pages(table, key, transaction)) {
+          yield table === entries
+            ? { entries: page, directories: [] }
+            : { entries: [], directories: page.map((each) => asDirectory(each.key, each)) }
+          await new Promise(setImmediate)
+        }
+      }
+    } finally {
+      transaction.done()
+    }
+  }
+
+  *#pages(table: Table, key: Key, transaction: ReturnType<Table['useReadTransaction']>): Generator<Entry[]> {
+    const folded = foldedOctets(key)
+    if (folded.length > MAX_KEY_OCTETS) return
+    const late = this.#lateSince()
+    let page: Entry[] = []
+    let looked = 0
+    const start = folded.length === 0 ? FIRST : folded
+    for (const { key: octets, value } of table.getRange({ start, end: subtreeEnd(folded), transaction })) {
+      const each = keyOfOctets(octets)
+      const kept = isBelow(each, key) ? this.#kept(each, value, late) : undefined
+      if (kept !== undefined) page.push(kept)
+      if (++looked % 500 !== 0) continue
+      yield page
+      page = []
+    }
+    yield page
+  }
+
+  #entries(start: Buffer, end: Buffer): Entry[] {
+    const late = this.#lateSince()
+    const found: Entry[] = []
+    for (const { key, value } of this.#tables.entries.getRange({ start, end })) {
+      const kept = this.#kept(keyOfOctets(key), value, late)
+      if (kept !== undefined) found.push(kept)
+    }
+    return found
+  }
+
+  #get(table: Table, key: Key): Buffer | undefined {
+    if (key.length === 0) return undefined
+    const spelled = spelledOctets(key)
+    return spelled.length > MAX_KEY_OCTETS ? undefined : table.get(spelled)
+  }
+
+  #kept(key: Key, octets: Buffer, late: number | undefined): Entry | undefined {
+    if (late !== undefined && (expiresOf(octets) <= late || this.#isUnderExpired(key, late))) return undefined
+    return asEntry(key, readStored(octets))
+  }
+
+  #isUnderExpired(key: Key, late: number): boolean {
+    for (let length = 1; length < key.length; length++) {
+      const octets = this.#get(this.#tables.dirs, key.slice(0, length))
+      if (octets !== undefined && expiresOf(octets) <= late) return true
+    }
+    return false
+  }
+}

@@ -1,0 +1,57 @@
+import { fold, type Key } from './key.js'
+import type { Entry, StoreReader } from './store.js'
+
+/** The hash of a subtree (FNV-1a over its folded segments, 32 bits): what a reply remembers of what it has read. */
+export function traceOf(key: Key): number {
+  let hash = 0x811c9dc5
+  for (const segment of key) {
+    const folded = fold(segment)
+    for (let i = 0; i < folded.length; i++) hash = Math.imul(hash ^ folded.charCodeAt(i), 0x01000193)
+    hash = Math.imul(hash ^ 0x100, 0x01000193)
+  }
+  return hash >>> 0
+}
+
+/**
+ * The look-ups of one query. Each is remembered as "subtree at N", found or not: a change of a key flushes its own hash and
+ * that of each of its ancestors, so whatever could change the answer is among them.
+ */
+export class TracedReading {
+  readonly reads: number[] = []
+  readonly revision: number
+  readonly #reader: StoreReader
+
+  constructor(reader: StoreReader) {
+    this.#reader = reader
+    this.revision = reader.revision
+  }
+
+  subtree(key: Key): Entry[] {
+    this.reads.push(traceOf(key))
+    return this.#reader.subtree(key)
+  }
+
+  at(key: Key): Entry[] {
+    this.reads.push(traceOf(key))
+    return this.#reader.at(key)
+  }
+
+  has(key: Key): boolean {
+    this.reads.push(traceOf(key))
+    return this.#reader.has(key)
+  }
+}
+
+/** A store whose reader is known only later, as plugins are lent it: not to be read before. */
+export function traced(reader: () => StoreReader): StoreReader & { read(): TracedReading } {
+  return {
+    get revision() {
+      return reader().revision
+    },
+    subtree: (key) => reader().subtree(key),
+    at: (key) => reader().at(key),
+    has: (key) => reader().has(key),
+    watch: (key, changed) => reader().watch(key, changed),
+    read: () => new TracedReading(reader())
+  }
+}

@@ -1,0 +1,105 @@
+import { renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Database, open, type RootDatabase } from 'lmdb'
+import { STORE_FILE } from './folder.js'
+import { StoreError } from './store.js'
+
+/** A table with octets for keys and for values. */
+export type Table = Database<Buffer, Buffer>
+
+/** The tables of an open store. */
+export interface Tables {
+  readonly root: RootDatabase<Buffer, Buffer>
+  /** Entries by {@link spelledOctets}: see `record.ts`. */
+  readonly entries: Table
+  /** Marks of directories by the same keys: the keys API's, and invisible to look-ups. */
+  readonly dirs: Table
+  /** What vanishes when: time, kind, key. */
+  readonly expiries: Table
+  readonly meta: Table
+}
+
+const FORMAT = 1
+const MARK = Buffer.from('format')
+const MARK_TEXT = 'Skein store '
+const REVISION = Buffer.from('revision')
+const NEW_FILE = `${STORE_FILE}.new`
+
+const newFiles = [NEW_FILE, `${NEW_FILE}-lock`]
+
+/** Makes an empty store: under another name first, so that a file of the right name always has its mark. */
+export async function makeStore(folder: string): Promise<void> {
+  for (const name of newFiles) rmSync(join(folder, name), { force: true })
+  const root = openRoot(join(folder, NEW_FILE))
+  for (const name of ['entries', 'dirs', 'expiries']) root.openDB({ ...binary, name })
+  const meta = root.openDB<Buffer, Buffer>({ ...binary, name: 'meta' })
+  await meta.batch(() => {
+    unawaited(meta.put(MARK, Buffer.from(`${MARK_TEXT}${FORMAT}`)))
+    unawaited(meta.put(REVISION, revisionOctets(0)))
+  })
+  await root.close()
+  renameSync(join(folder, NEW_FILE), join(folder, STORE_FILE))
+  rmSync(join(folder, `${NEW_FILE}-lock`), { force: true })
+}
+
+/** Opens the tables, where the file bears the mark of a format that is known here. */
+export async function openTables(folder: string): Promise<Tables> {
+  const path = join(folder, STORE_FILE)
+  let root: RootDatabase<Buffer, Buffer>
+  try {
+    root = openRoot(path)
+  } catch (error) {
+    throw new StoreError(`${path} cannot be opened (${(error as Error).message}): put back a copy, or move it away`, { cause: error })
+  }
+  const table = (name: string): Table | undefined => root.openDB<Buffer, Buffer>({ ...binary, name, create: false } as { name: string })
+  const [meta, entries, dirs, expiries] = [table('meta'), table('entries'), table('dirs'), table('expiries')]
+  const fault = faultOfMark(meta?.get(MARK))
+  if (fault === undefined && meta && entries && dirs && expiries) return { root, entries, dirs, expiries, meta }
+  await root.close()
+  throw new StoreError(`${path} ${fault ?? 'lacks a table of a Skein store'}: name another store folder, or move that file away`)
+}
+
+/** The revision that is on disk. */
+export function readRevision(tables: Tables): number {
+  return Number(tables.meta.get(REVISION)?.readBigUInt64BE() ?? 0n)
+}
+
+/** Puts the revision among the writes of a batch. */
+export function writeRevision(tables: Tables, revision: number): void {
+  unawaited(tables.meta.put(REVISION, revisionOctets(revision)))
+}
+
+/** For a write inside a batch: the batch's own promise tells of its failure, and this one would end the process. */
+export function unawaited(write: Promise<boolean>): void {
+  write.catch(() => undefined)
+}
+
+const binary = { encoding: 'binary', keyEncoding: 'binary' } as const
+
+function openRoot(path: string): RootDatabase<Buffer, Buffer> {
+  // Without overlappingSync a batch's promise resolves when the disk has it; with it, a moment sooner.
+  // eventTurnBatching would begin a batch of its own at each write, and leave its rejected promise to end the process.
+  // noSubdir says that the path is a file: else a dot in the folder's name would decide.
+  return open<Buffer, Buffer>({
+    path,
+    noSubdir: true,
+    overlappingSync: false,
+    eventTurnBatching: false,
+    maxDbs: 8,
+    maxReaders: 126,
+    ...binary
+  })
+}
+
+function faultOfMark(mark: Buffer | undefined): string | undefined {
+  const text = mark?.toString('latin1')
+  if (text === undefined || !text.startsWith(MARK_TEXT)) return 'is an LMDB database, but no Skein store'
+  const format = Number(text.slice(MARK_TEXT.length))
+  return format === FORMAT ? undefined : `has format ${format} of a newer Skein; this one reads format ${FORMAT}`
+}
+
+function revisionOctets(revision: number): Buffer {
+  const octets = Buffer.alloc(8)
+  octets.writeBigUInt64BE(BigInt(revision))
+  return octets
+}

@@ -1,0 +1,90 @@
+import { chmodSync, linkSync, renameSync, statSync, unlinkSync } from 'node:fs'
+import { connect, type Server } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { isMainThread } from 'node:worker_threads'
+import { StoreError } from './store.js'
+
+// The socket's path goes into sun_path: 108 octets on Linux, 104 elsewhere, and Node cuts a longer one without a word.
+export const MAX_SOCKET_PATH = 100
+
+// Twice as long as anybody holds an old socket's number between looking and renaming (microseconds).
+const SETTLE_MS = 40
+const ATTEMPTS = 20
+
+/** Listens on a Unix socket of mode 0600, taking over one whose owner is gone; false where its owner is alive. */
+export async function listenAlone(server: Server, path: string): Promise<boolean> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    if (await bind(server, path)) {
+      // Whoever found an old socket here a moment ago may just have taken this one away.
+      if (attempt === 0) return true
+      const ours = identityOf(path)
+      await delay(SETTLE_MS)
+      if (ours !== undefined && identityOf(path) === ours) return true
+      await new Promise((resolve) => server.close(resolve))
+      continue
+    }
+    const found = identityOf(path)
+    if (found !== undefined && !statSync(path).isSocket()) throw new StoreError(`${path} is not a socket: move that file away`)
+    if (await isAnswered(path)) return false
+    if (found !== undefined) takeAway(path, found)
+  }
+  throw new StoreError(`the socket ${path} could not be taken: several processes try at once; start one, then look again`)
+}
+
+async function bind(server: Server, path: string): Promise<boolean> {
+  // Between bind and chmod anybody could connect; a worker thread cannot set the mask, and keeps that moment.
+  const mask = isMainThread ? process.umask(0o177) : undefined
+  try {
+    const listening = new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(path, () => {
+        server.removeListener('error', reject)
+        resolve()
+      })
+    })
+    if (mask !== undefined) process.umask(mask)
+    await listening
+    chmodSync(path, 0o600)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return false
+    throw error
+  }
+}
+
+/** Removes the socket that was found dead, and no other: one that came in its place is put back. */
+function takeAway(path: string, found: string): void {
+  const aside = `${path}.${process.pid}`
+  try {
+    if (identityOf(path) !== found) return
+    renameSync(path, aside)
+    if (identityOf(aside) !== found) linkSync(aside, path)
+    unlinkSync(aside)
+  } catch (error) {
+    // Somebody else was quicker; the next attempt sees what is there.
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'ENOENT' && code !== 'EEXIST') throw error
+  }
+}
+
+/** Tells a file from a later one of the same path; an inode's number alone is given again at once. */
+function identityOf(path: string): string | undefined {
+  const stat = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return stat && `${stat.ino} ${stat.mtimeNs}`
+}
+
+/** Whether somebody listens. A full backlog is somebody who is busy. */
+export function isAnswered(path: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(path)
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') resolve(false)
+      else if (error.code === 'EAGAIN' || error.code === 'EACCES') resolve(true)
+      else reject(error)
+    })
+  })
+}

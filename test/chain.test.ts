@@ -1,0 +1,164 @@
+import { createHook } from 'node:async_hooks'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { Slot } from '../src/listen/slot.js'
+import { type AskOptions, decodes, readAnswer, requestOctets, serverOf, type TestServer } from '../src/testing.js'
+
+let server: TestServer | undefined
+afterEach(async () => {
+  await server?.stop()
+  server = undefined
+})
+
+/** The chain of Corefile.example; `log` apart. */
+const example = (log: string): string => `.:1053 {
+  bind 127.0.0.1
+  errors
+  ${log}
+  any refuse
+  chaos
+  etcd skydns.local in-addr.arpa ip6.arpa {
+    store ./data
+    api 127.0.0.1:4001
+    fallthrough in-addr.arpa ip6.arpa
+  }
+  forward . 192.0.2.53 {
+    ndots 2
+  }
+}`
+
+const services = {
+  '/skydns/local/skydns/east/web/1': { host: '10.0.0.1', port: 80 },
+  '/skydns/local/skydns/east/web/2': { host: '10.0.0.2', port: 80, weight: 50 },
+  '/skydns/local/skydns/east/alias': { host: '1.web.east.skydns.local' },
+  '/skydns/local/skydns/bad': '{',
+  '/skydns/arpa/in-addr/10/0/0/1': { host: 'web.skydns.local' }
+}
+
+interface Cost {
+  readonly rcode: string
+  readonly records: number
+  readonly promises: number
+  readonly decodes: number
+}
+
+/** Asks within this call, as a datagram does; what the answer cost. */
+function costOf(asked: TestServer, question: string, options: AskOptions = {}): Cost | undefined {
+  const [endpoint] = asked.instance.endpoints
+  const out = Buffer.alloc(65535)
+  let length = -1
+  const slot: Slot = {
+    octets: requestOctets(question, options),
+    client: { address: '192.0.2.1', port: 4711, transport: 'udp', local: '127.0.0.1' },
+    reserve: () => out,
+    send: (octets) => (length = octets),
+    drop: () => {}
+  }
+  let promises = 0
+  const before = decodes.count
+  const hook = createHook({
+    init: (_id, type) => {
+      if (type === 'PROMISE') promises++
+    }
+  }).enable()
+  endpoint!.receive(slot)
+  hook.disable()
+  const decoded = decodes.count - before
+  if (length < 0) return undefined
+  const { rcode, answer } = readAnswer(new Uint8Array(out.subarray(0, length)))
+  return { rcode, records: answer.length, promises, decodes: decoded }
+}
+
+describe('what is answered from the store is answered at once: no promise, no decoded message', () => {
+  test.each<[string, string, AskOptions, string, number]>([
+    ['A', '1.web.east.skydns.local. A', {}, 'NOERROR', 1],
+    ['A of several', 'web.east.skydns.local. A', { edns: 1232, dnssecOk: true }, 'NOERROR', 2],
+    ['A behind a CNAME', 'alias.east.skydns.local. A', {}, 'NOERROR', 2],
+    ['SRV', 'web.east.skydns.local. SRV', {}, 'NOERROR', 2],
+    ['SRV by a pattern', '*.east.skydns.local. SRV', { edns: 4096 }, 'NOERROR', 3],
+    ['no such name', 'nowhere.skydns.local. A', {}, 'NXDOMAIN', 0],
+    ['no data', 'web.east.skydns.local. AAAA', {}, 'NOERROR', 0],
+    ['a bad value', 'bad.skydns.local. A', {}, 'NOERROR', 0],
+    ['SOA', 'skydns.local. SOA', {}, 'NOERROR', 1],
+    ['PTR', '1.0.0.10.in-addr.arpa. PTR', {}, 'NOERROR', 1],
+    ['ANY', 'skydns.local. ANY', {}, 'REFUSED', 0],
+    ['version.bind', 'version.bind. TXT CH', {}, 'NOERROR', 1],
+    ['a class that nobody serves', 'web.east.skydns.local. A HS', {}, 'REFUSED', 0]
+  ])('%s', async (_title, question, options, rcode, records) => {
+    for (const log of ['', 'log']) {
+      server = await serverOf(example(log), { services })
+      const expected = { rcode, records, promises: 0, decodes: 0 }
+      // The second time too: nothing is put off to the next query.
+      expect([costOf(server, question, options), costOf(server, question, options)]).toEqual([expected, expected])
+      expect(server.log.lines.filter((line) => line.includes(' - 1 "'))).toHaveLength(log === '' ? 0 : 2)
+      await server.stop()
+      server = undefined
+    }
+  })
+
+  test('and the measure sees promises where there are some', async () => {
+    server = await serverOf('. {\n etcd skydns.local {\n store\n }\n}', {
+      services: { '/skydns/local/skydns/out': { host: 'www.example.net' } }
+    })
+    expect(costOf(server, 'out.skydns.local. A')).toBeUndefined()
+    await new Promise(setImmediate)
+  })
+})
+
+describe('a class other than IN never meets the data of IN', () => {
+  const questions = [
+    'web.east.skydns.local. A',
+    'skydns.local. SOA',
+    '1.0.0.10.in-addr.arpa. PTR',
+    'web.east.skydns.local. SRV',
+    'example.org. A'
+  ]
+
+  test.each(['CH', 'HS', 'NONE', 'ANY', 'CLASS0', 'CLASS65280'])('%s', async (qclass) => {
+    server = await serverOf(example('log'), { services })
+    for (const question of questions) {
+      const { rcode, answer, authority, additional } = await server.ask(`${question} ${qclass}`)
+      expect({ question, rcode, answer, authority, additional }).toEqual({
+        question,
+        rcode: 'REFUSED',
+        answer: [],
+        authority: [],
+        additional: []
+      })
+    }
+  })
+
+  test.each(['', 'chaos'])('version.bind is for `chaos` alone: %s', async (chaos) => {
+    server = await serverOf(`. {\n  ${chaos}\n  whoami\n}`)
+    expect((await server.ask('version.bind. TXT CH')).rcode).toBe(chaos === '' ? 'REFUSED' : 'NOERROR')
+  })
+})
+
+describe('the order of the Corefile decides nothing', () => {
+  test.each(['whoami\nany refuse\nchaos\nlog', 'log\nchaos\nany refuse\nwhoami'])('%j', async (block) => {
+    server = await serverOf(`. {\n${block}\n}`)
+    expect((await server.ask('example.org. ANY')).rcode).toBe('REFUSED')
+    expect((await server.ask('example.org. A')).additional).toHaveLength(2)
+    expect(server.log.lines).toHaveLength(2)
+  })
+})
+
+describe('a question comes back as it was spelled', () => {
+  test.each(['wWw.eXample.ORG. A', 'WEB.East.SkyDNS.local. A', 'version.BIND. TXT CH', 'nowhere.SKYDNS.local. A', 'SkyDNS.local. ANY'])(
+    '%s',
+    async (question) => {
+      server = await serverOf(example('').replace('forward . 192.0.2.53 {\n    ndots 2\n  }', 'whoami'), { services })
+      const { qname, answer } = await server.ask(question)
+      expect(qname).toBe(question.split(' ')[0])
+      expect(answer.every((record) => record.startsWith(`${qname} `))).toBe(true)
+    }
+  )
+})
+
+describe('a block without plugins', () => {
+  test('refuses, and there is nothing to log', async () => {
+    server = await serverOf('example.net { }')
+    expect((await server.ask('example.net. A')).rcode).toBe('REFUSED')
+    expect((await server.ask('example.org. A')).rcode).toBe('REFUSED')
+    expect(server.log.lines).toEqual([])
+  })
+})

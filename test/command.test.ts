@@ -1,0 +1,347 @@
+/** The `skein` command as operators meet it: what a mistake costs (one line), how it stops, what it prints. */
+import { execFile } from 'node:child_process'
+import { createSocket } from 'node:dgram'
+import { chmodSync, copyFileSync, mkdirSync, truncateSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { freePort, type Running, startProcess, temporaryFolder } from './processes.js'
+
+const MAIN = fileURLToPath(new URL('../src/main.js', import.meta.url))
+const isRoot = process.getuid?.() === 0
+
+interface Ended {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+function skein(args: readonly string[], cwd: string, options: { input?: string; uid?: number } = {}): Promise<Ended> {
+  return new Promise((resolve) => {
+    const { uid, input } = options
+    const child = execFile(process.execPath, [MAIN, ...args], { cwd, timeout: 8000, ...(uid && { uid, gid: uid }) }, (error, out, err) => {
+      resolve({ code: error === null ? 0 : typeof error.code === 'number' ? error.code : 99, out, err })
+    })
+    child.stdin!.end(input ?? '')
+  })
+}
+
+/** A server block on loopback, its zone's port free, with these lines. */
+function block(...lines: string[]): string {
+  return ['.:0 {', '  bind 127.0.0.1', ...lines.map((line) => `  ${line}`), '}', ''].join('\n')
+}
+
+function etcd(...options: string[]): string {
+  return block('etcd skydns.test {', ...options.map((option) => `  ${option}`), '}')
+}
+
+const folder = temporaryFolder()
+afterAll(() => folder.remove())
+
+/** What is wrong, how the command is called, and its one line. */
+const mistakes: { title: string; corefile?: string; args?: string[]; code?: number; says: RegExp }[] = [
+  {
+    title: 'a Corefile that is not there',
+    args: ['-conf', 'nothere'],
+    says: /^skein: cannot read the Corefile nothere: there is no such file$/
+  },
+  { title: 'a folder as Corefile', args: ['-conf', '.'], says: /cannot read the Corefile \.: it is a folder$/ },
+  {
+    title: 'a slip in a directive',
+    corefile: block('etdc skydns.test'),
+    says: /^skein: Corefile:3: unknown directive "etdc": did you mean etcd\?/
+  },
+  {
+    title: 'a directive that is not there yet',
+    corefile: block('cache 30'),
+    says: /Corefile:3: cache: CoreDNS has this directive, Skein does not have it yet$/
+  },
+  {
+    title: 'a plugin that nobody has',
+    corefile: block('frobnicate'),
+    says: /Corefile:3: unknown directive "frobnicate": .*npm install skein-plugin-frobnicate$/
+  },
+  {
+    title: 'a number that is none',
+    corefile: etcd('store', 'ttl ten'),
+    says: /Corefile:5: etcd: ttl: expected a whole number from 0 to 2147483647, not "ten"$/
+  },
+  {
+    title: 'an option that is none',
+    corefile: etcd('store', 'hostmastre a@b.c'),
+    says: /Corefile:5: etcd: unknown option "hostmastre", did you mean hostmaster\?$/
+  },
+  {
+    title: 'an etcd without store',
+    corefile: etcd(),
+    says: /Corefile:3: etcd: a store fed from an etcd server is not supported yet, expected `store \[DIR\]`/
+  },
+  {
+    title: 'an endpoint',
+    corefile: etcd('endpoint http://127.0.0.1:2379'),
+    says: /Corefile:4: etcd: endpoint: a store fed from an etcd server is not supported yet/
+  },
+  { title: 'a block that does not end', corefile: '. {\n  whoami\n', says: /Corefile:2: the file ends in the block that Corefile:1 opens/ },
+  { title: 'an import', corefile: block('import other'), says: /Corefile:3: import is not supported yet/ },
+  { title: 'octets that are no text', corefile: '\u0000\uFFFE. {\n', says: /Corefile:1: / },
+  {
+    title: 'a zone served twice',
+    corefile: 'a.test {\n  whoami\n}\nA.test. {\n  whoami\n}\n',
+    says: /Corefile:4: A\.test\.: Corefile:1 serves a\.test\. on port 53 already/
+  },
+  {
+    title: 'a transport that is not there yet',
+    corefile: 'tls://. {\n  whoami\n}\n',
+    says: /Corefile:1: tls:\/\/\.: Skein does not serve tls:\/\/ yet/
+  },
+  {
+    title: 'two logs',
+    corefile: block('log', 'log'),
+    says: /Corefile:4: log: may stand only once in a server block, and stands in line 3 already$/
+  },
+  {
+    title: 'two caps on UDP',
+    corefile: `${block('bufsize 512')}a.test:0 {\n  bufsize 1232\n}\n`,
+    says: /Corefile:6: bufsize: differs from what Corefile:3 says/
+  },
+  {
+    title: 'an address of somebody else',
+    corefile: '.:0 {\n  bind 203.0.113.7\n  whoami\n}\n',
+    says: /cannot listen on 203\.0\.113\.7:0 \(udp\): this machine has no such address$/
+  },
+  {
+    title: 'an interface that is not there',
+    corefile: '.:0 {\n  bind nope0\n}\n',
+    says: /Corefile:2: bind: expected an address or the name of a network interface, not "nope0"$/
+  },
+  { title: 'an upstream without port number', corefile: block('forward . 127.0.0.1:dns'), says: /Corefile:3: forward: .*dns/ },
+  { title: 'no upstream', corefile: block('forward .'), says: /Corefile:3: forward: expected upstreams after the zone/ },
+  {
+    title: 'a resolv.conf that is not there',
+    corefile: block('forward . ./resolv.conf'),
+    says: /Corefile:3: forward: cannot read \.\/resolv\.conf: there is no such file$/
+  },
+  { title: 'an API address without port', corefile: etcd('store', 'api 127.0.0.1'), says: /Corefile:5: etcd: api: expected ADDRESS:PORT/ },
+  {
+    title: 'an API port that is too high',
+    corefile: etcd('store', 'api 127.0.0.1:70000'),
+    says: /Corefile:5: etcd: api: expected ADDRESS:PORT/
+  },
+  {
+    title: 'a store in a folder of other things',
+    corefile: etcd('store foreign', 'api off'),
+    says: /the store folder \S+foreign holds other files \(notes\.txt\) and no Skein store/
+  },
+  { title: 'a store that is a file', corefile: etcd('store foreign/notes.txt', 'api off'), says: /foreign\/notes\.txt/ },
+  { title: 'a flag that is none', args: ['-cnof', 'x'], code: 2, says: /unknown flag -cnof, expected one of -conf/ },
+  { title: 'a port that is none', args: ['-dns.port', 'abc'], code: 2, says: /-dns\.port: expected a port from 0 to 65535, not "abc"$/ },
+  { title: 'a flag without its value', args: ['-conf'], code: 2, says: /-conf: expected FILE after it$/ },
+  { title: 'a command that is none', args: ['serve'], code: 2, says: /unknown command "serve", expected run, kv, help or version$/ },
+  { title: 'kv without key', args: ['kv', 'get'], code: 2, says: /kv get: expected a key such as/ },
+  {
+    title: 'kv with a key that is no path',
+    args: ['kv', 'get', 'web'],
+    code: 2,
+    says: /kv get: expected a key that begins with \/, not "web"$/
+  },
+  {
+    title: 'kv on a store that is not there',
+    args: ['kv', 'ls', '-store', 'nothere'],
+    says: /there is no store in nothere: name its folder with -store$/
+  },
+  {
+    title: 'kv import of a file that is not there',
+    args: ['kv', 'import', 'nothere', '-store', 'new'],
+    says: /cannot read nothere: there is no such file$/
+  }
+]
+
+describe('a mistake costs one clear line on standard error and no stack', () => {
+  beforeAll(() => {
+    mkdirSync(join(folder.path, 'foreign'))
+    writeFileSync(join(folder.path, 'foreign', 'notes.txt'), 'mine')
+  })
+
+  for (const [index, { title, corefile, args = [], code = 1, says }] of mistakes.entries()) {
+    test.concurrent(title, async () => {
+      const cwd = join(folder.path, `mistake-${index}`)
+      mkdirSync(cwd)
+      if (corefile !== undefined) writeFileSync(join(cwd, 'Corefile'), corefile.replaceAll('foreign', '../foreign'))
+      const ended = await skein(args, cwd)
+      expect(ended.err.trimEnd()).toMatch(says)
+      expect(ended.err.trimEnd().split('\n')).toHaveLength(1)
+      expect(ended.code).toBe(code)
+      expect(ended.out).toBe('')
+    })
+  }
+})
+
+describe('what the machine refuses costs one line as well', () => {
+  test('a port that is taken, over UDP and over TCP', async () => {
+    const port = await freePort('127.0.0.1')
+    writeFileSync(join(folder.path, 'taken'), block('whoami').replace(':0', `:${port}`))
+    const udp = createSocket('udp4')
+    await new Promise<void>((resolve) => udp.bind(port, '127.0.0.1', () => resolve()))
+    expect((await skein(['-conf', 'taken'], folder.path)).err).toBe(
+      `skein: cannot listen on 127.0.0.1:${port} (udp): the port is in use by another program\n`
+    )
+    udp.close()
+    const tcp = createServer()
+    await new Promise<void>((resolve) => tcp.listen(port, '127.0.0.1', () => resolve()))
+    expect((await skein(['-conf', 'taken'], folder.path)).err).toBe(
+      `skein: cannot listen on 127.0.0.1:${port} (tcp): the port is in use by another program\n`
+    )
+    tcp.close()
+  })
+
+  test.skipIf(!isRoot)('a privileged port and a folder that is not writable, without rights', async () => {
+    const cwd = join(folder.path, 'unprivileged')
+    mkdirSync(cwd)
+    chmodSync(folder.path, 0o755)
+    writeFileSync(join(cwd, 'privileged'), block('whoami').replace(':0', ':53'))
+    const privileged = await skein(['-conf', 'privileged'], cwd, { uid: 65534 })
+    // Where the kernel lets everybody use low ports there is nothing to refuse, and the server runs until it is stopped.
+    if (privileged.code !== 99)
+      expect(privileged.err).toMatch(/^skein: cannot listen on 127\.0\.0\.1:53 \(udp\): (no permission|the port is in use)/)
+    writeFileSync(join(cwd, 'unwritable'), etcd('store data', 'api off'))
+    const { err, code } = await skein(['-conf', 'unwritable'], cwd, { uid: 65534 })
+    expect(err).toMatch(/^skein: the store folder \S+data cannot be made \(EACCES\): .+\n$/)
+    expect(code).toBe(1)
+  })
+
+  test('a store that another server has, and a torn one', async () => {
+    const cwd = join(folder.path, 'stores')
+    mkdirSync(join(cwd, 'torn'), { recursive: true })
+    writeFileSync(join(cwd, 'Corefile'), etcd('store one', 'api off'))
+    const server = await start(cwd)
+    const second = await skein([], cwd)
+    expect(second.err).toMatch(/^skein: the store folder \S+one is in use by another Skein \(pid \d+\): .+\n$/)
+    expect(second.code).toBe(1)
+    expect(await server.stop()).toBe(0)
+    copyFileSync(join(cwd, 'one', 'data.mdb'), join(cwd, 'torn', 'data.mdb'))
+    truncateSync(join(cwd, 'torn', 'data.mdb'), 5000)
+    writeFileSync(join(cwd, 'Corefile'), etcd('store torn', 'api off'))
+    const torn = await skein([], cwd)
+    expect(torn.err).toMatch(/^skein: \S+torn\/data\.mdb is no whole Skein store .+\n$/)
+    expect(torn.code).toBe(1)
+  })
+})
+
+function start(cwd: string, args: readonly string[] = []): Promise<Running> {
+  return startProcess(process.execPath, [MAIN, 'run', ...args], { cwd, ready: /Skein-\d/ })
+}
+
+describe('the command', () => {
+  test('prints its version and platform, and its help', async () => {
+    expect((await skein(['-version'], folder.path)).out).toMatch(/^Skein-\d+\.\d+\.\d+\n\w+\/\w+, node v\d+/)
+    expect((await skein(['--help'], folder.path)).out).toContain('-conf FILE')
+    expect((await skein(['kv', 'help'], folder.path)).out).toContain('skein kv put KEY VALUE')
+  })
+
+  test('serves CoreDNS’s built-in default where there is no Corefile, on the port that -dns.port names', async () => {
+    const cwd = join(folder.path, 'default')
+    mkdirSync(cwd)
+    const port = await freePort('127.0.0.1')
+    const server = await start(cwd, ['-p', String(port)])
+    expect(server.output()).toMatch(new RegExp(`^\\.:${port}\\n`))
+    expect(await server.stop()).toBe(0)
+  })
+
+  test('reads the Corefile from standard input with `-conf -` and `-conf stdin`', async () => {
+    for (const conf of ['-', 'stdin']) {
+      const { err, code } = await skein(['-conf', conf], folder.path, { input: block('etdc') })
+      expect(err).toMatch(/^skein: \/dev\/stdin:3: unknown directive "etdc"/)
+      expect(code).toBe(1)
+    }
+  })
+
+  test('prints nothing with -quiet', async () => {
+    const cwd = join(folder.path, 'quiet')
+    mkdirSync(cwd)
+    writeFileSync(join(cwd, 'Corefile'), block('whoami'))
+    const server = await startProcess(process.execPath, [MAIN, '-quiet'], { cwd })
+    await sleep(1200)
+    expect(server.output()).toBe('')
+    expect(await server.stop()).toBe(0)
+  })
+})
+
+describe('stopping', () => {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    test(`ends with 0 within a second of ${signal}, the store closed, and takes a second one soon after for the same`, async () => {
+      const cwd = join(folder.path, `stop-${signal}`)
+      mkdirSync(cwd)
+      writeFileSync(join(cwd, 'Corefile'), etcd('store', 'api off'))
+      const server = await start(cwd)
+      const begun = performance.now()
+      process.kill(server.pid, signal)
+      // A terminal's Ctrl-C comes a second time through npm.
+      await sleep(20)
+      try {
+        process.kill(server.pid, signal)
+      } catch {
+        // It has ended already, which is as good.
+      }
+      expect(await server.ended).toBe(0)
+      expect(performance.now() - begun).toBeLessThan(1000)
+      expect(server.output()).toContain(`[INFO] ${signal}: shutting down`)
+      const again = await start(cwd)
+      expect(await again.stop()).toBe(0)
+    })
+  }
+})
+
+describe('kv', () => {
+  for (const mode of ['a running server’s store', 'a stopped one’s'] as const) {
+    test(`reads and changes ${mode}`, async () => {
+      const cwd = join(folder.path, `kv-${mode.length}`)
+      mkdirSync(cwd)
+      writeFileSync(join(cwd, 'Corefile'), etcd('store mine', 'api off'))
+      const server = mode.startsWith('a running') ? await start(cwd) : undefined
+      const run = async (...args: string[]): Promise<string> => {
+        const { out, err, code } = await skein(['kv', ...args], cwd)
+        return `${out}${err}${code === 0 ? '' : `exit ${code}`}`
+      }
+      expect(await run('put', '/skydns/test/skydns/a', '{"host":"10.0.0.1"}')).toBe('')
+      expect(await run('put', '/skydns/test/skydns/b/c', '{"host":"10.0.0.2"}', '-ttl', '1000')).toBe('')
+      expect(await run('get', '/skydns/test/skydns/a')).toBe('{"host":"10.0.0.1"}\n')
+      expect(await run('ls', '/skydns/test/skydns')).toBe('/skydns/test/skydns/a\n/skydns/test/skydns/b/\n')
+      expect(await run('ls', '-r', '/')).toBe('/skydns/test/skydns/a\n/skydns/test/skydns/b/c\n')
+      expect((await run('export', '/skydns/test/skydns/b')).replace(/"ttl":9\d\d/, '"ttl":1000')).toBe(
+        '{"key":"/skydns/test/skydns/b/c","value":"{\\"host\\":\\"10.0.0.2\\"}","ttl":1000}\n'
+      )
+      expect(await run('del', '/skydns/test/skydns/b')).toBe(
+        'skein: /skydns/test/skydns/b has keys below it and no value: delete them with -r\nexit 1'
+      )
+      expect(await run('del', '/skydns/test/skydns/b', '-r')).toBe('')
+      expect(await run('get', '/skydns/test/skydns/b/c')).toBe('skein: there is no key /skydns/test/skydns/b/c\nexit 1')
+      writeFileSync(join(cwd, 'bad'), '{"key":"/x","value":"1"}\nnonsense\n')
+      expect(await run('import', 'bad')).toMatch(/^skein: line 2: expected an object of JSON .+ nothing was imported\nexit 1$/)
+      expect(await run('get', '/x')).toMatch(/no key/)
+      writeFileSync(join(cwd, 'good'), '{"key":"/x","value":"1"}\n{"key":"/y/z","value":"2"}\n')
+      expect(await run('import', 'good')).toBe('2 keys imported\n')
+      expect(await run('get', '/y/z')).toBe('2\n')
+      await server?.stop()
+    })
+  }
+})
+
+test('what was acknowledged is there again after a restart, and answers', async () => {
+  const cwd = join(folder.path, 'restart')
+  mkdirSync(cwd)
+  const [port, api] = [await freePort('127.0.0.1'), await freePort('127.0.0.1')]
+  writeFileSync(join(cwd, 'Corefile'), etcd('store', `api 127.0.0.1:${api}`).replace(':0', `:${port}`))
+  const first = await start(cwd)
+  const body = new URLSearchParams({ value: '{"host":"10.9.8.7"}' })
+  const put = await fetch(`http://127.0.0.1:${api}/v2/keys/skydns/test/skydns/web`, { method: 'PUT', body })
+  expect(put.status).toBe(201)
+  // As a crash does: nothing gets to say goodbye.
+  process.kill(first.pid, 'SIGKILL')
+  await first.ended
+  const second = await start(cwd)
+  const got = (await (await fetch(`http://127.0.0.1:${api}/v2/keys/skydns/test/skydns/web`)).json()) as { node: { value: string } }
+  expect(got.node.value).toBe('{"host":"10.9.8.7"}')
+  expect(await second.stop()).toBe(0)
+})
