@@ -27,7 +27,7 @@ export const VERSION: InjectionToken<string> = Symbol('version')
 /** A container with the real parts. */
 export function processContainer(version: string): DependencyContainer {
   const container = root.createChildContainer()
-  container.register(LOG, { useFactory: instanceCachingFactory(() => new StreamLog(process.stdout, process.env['SKEIN_DEBUG'] === '1')) })
+  container.register(LOG, { useFactory: instanceCachingFactory(() => new StreamLog(process.stdout, process.env.SKEIN_DEBUG === '1')) })
   container.register(CLOCK, { useValue: systemClock })
   container.register(RANDOM, { useFactory: instanceCachingFactory(() => new SystemRandom()) })
   container.register(METRICS, { useFactory: instanceCachingFactory(() => new PromRegistry()) })

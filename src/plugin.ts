@@ -26,7 +26,7 @@ export {
   sameName,
   spelledName
 } from './message/name.js'
-export type { ResourceRecord } from './message/record.js'
+export { type ResourceRecord, withTtl } from './message/record.js'
 export type { Rcode, RRClass, RRType } from './message/registry.js'
 export { type Client, type Fact, fact, type Query, type ReplyParts } from './query.js'
 export type { Key } from './store/key.js'
@@ -207,6 +207,9 @@ export interface Offer<T> {
   /** Never set: carries the type. */
   readonly type?: T
 }
+
+/** What layers that passed a query on have read of the store: hashes like those of a reply's origin. A cached answer rests on both. */
+export const storeReads: Fact<readonly number[]> = { name: 'store/reads' }
 
 /** The zones that a plugin answers for with data of its own. */
 export const zonesServed: Offer<readonly string[]> = { name: 'zones-served' }

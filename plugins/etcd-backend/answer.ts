@@ -90,7 +90,7 @@ function byType(lookup: Lookup, outside: Outside, rules: Rules, { name, owner, t
 function cname(lookup: Lookup, name: string, owner: string): ResourceRecord[] {
   const services = lookup.exact(name)
   const target = onlyName(services)
-  if (target === undefined) return []
+  if (target === undefined || onlyName(lookup.services(name)) !== target) return []
   return [{ owner, type: 'CNAME', ttl: lowestTtl(services.filter(({ host }) => host !== undefined)), rdata: target }]
 }
 

@@ -205,6 +205,21 @@ describe('names have no case', () => {
   })
 })
 
+test('a CNAME is given to those who ask for it only where one stands for the addresses too, or caches would use it for them', async () => {
+  await start(block('skydns.local'), {
+    '/skydns/local/skydns/alone': { host: 'target.skydns.local' },
+    '/skydns/local/skydns/beside': { host: 'target.skydns.local' },
+    '/skydns/local/skydns/beside/1': { host: '192.0.2.2' },
+    '/skydns/local/skydns/target': { host: '192.0.2.1' }
+  })
+  expect(await told('alone.skydns.local. CNAME')).toBe('NOERROR aa rd ra | alone.skydns.local. 3600 CNAME target.skydns.local.')
+  expect((await server!.ask('beside.skydns.local. CNAME')).answer).toEqual([])
+  expect((await server!.ask('beside.skydns.local. A')).answer.toSorted()).toEqual([
+    'beside.skydns.local. 3600 A 192.0.2.1',
+    'beside.skydns.local. 3600 A 192.0.2.2'
+  ])
+})
+
 describe('zones', () => {
   test('the root is one, with no empty labels', async () => {
     await start(block('.'), { '/skydns/dns/ns/a': { host: '192.0.2.1' }, '/skydns/org/x': { host: '192.0.2.2' } })

@@ -11,6 +11,7 @@ import {
   type ReplyParts,
   type ResourceRecord,
   type Store,
+  storeReads,
   zonesServed
 } from 'skein/plugin'
 import { type Asked, answerParts, nothing, type Rules } from './answer.js'
@@ -32,6 +33,7 @@ export default {
   name: 'etcd-backend',
   directives: ['etcd'],
   api: 1,
+  facts: [storeReads],
   setup(directive, host) {
     const options = readOptions(directive)
     const store = host.store({ folder: options.store, api: options.api, token: options.token })
@@ -75,7 +77,7 @@ class Backend {
     } catch (error) {
       return failed(query, error)
     }
-    if (reverse) return this.#reverse(query, reading, apex) ?? next(query)
+    if (reverse) return this.#reverse(query, reading, apex) ?? passOn(query, reading.reads, next)
     const now = this.#host.clock.now()
     return this.#attempt(query, next, new Lookup(reading, this.#source, apex, now), this.#asked(query, apex, now), new Outside(), 1)
   }
@@ -93,9 +95,10 @@ class Backend {
         .fetch(query, (inner) => this.#host.resolve(inner), this.#options.rcacheTtl)
         .then((known) => this.#attempt(query, next, lookup, asked, known, round + 1))
     }
-    if (parts.rcode === 'NXDOMAIN' && this.#fallsThrough(query)) return next(query)
     const { reads, revision } = lookup.reading
-    return query.reply({ ...parts, origin: { kind: 'store', reads, revision } })
+    if (parts.rcode === 'NXDOMAIN' && this.#fallsThrough(query)) return passOn(query, reads, next)
+    const all = outside.reads.length === 0 ? reads : [...reads, ...outside.reads]
+    return query.reply({ ...parts, origin: { kind: 'store', reads: all, revision } })
   }
 
   /** `local.dns.` of the zone stands for the name that is configured. */
@@ -136,6 +139,12 @@ class Backend {
   #fallsThrough(query: Query): boolean {
     return this.#options.fallthrough !== undefined && query.within(this.#options.fallthrough) !== undefined
   }
+}
+
+/** The answer of somebody else holds only as long as nothing is found here: what was read goes along. */
+function passOn(query: Query, reads: readonly number[], next: Next): MaybePromise<Reply> {
+  query.set(storeReads, [...(query.get(storeReads) ?? []), ...reads])
+  return next(query)
 }
 
 function failed(query: Query, error: unknown): Reply {

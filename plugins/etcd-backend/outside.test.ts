@@ -63,7 +63,7 @@ install(
   `order: { before: 'etcd' }, setup: () => ({
     handle(query, next) {
       const reply = next(query)
-      if (!reply.then) globalThis.etcdReplies.push(reply)
+      Promise.resolve(reply).then((late) => globalThis.etcdReplies.push(late), () => {})
       return reply
     }
   })`
@@ -225,5 +225,17 @@ describe('a reply says what of the store it rests on', () => {
     server = await serverOf('. {\n  spy\n  etcd z in-addr.arpa {\n    store\n  }\n}', { file, services })
     await server.ask(question)
     expect(replies.map(({ origin }) => origin)).toEqual([{ kind: 'store', reads: paths.map(hashOf), revision: 5 }])
+  })
+
+  test('what look-ups in another zone have read included, and what was read before the query fell through', async () => {
+    const corefile = '. {\n  spy\n  etcd z {\n    store\n    fallthrough\n  }\n  witness\n}\ny {\n  etcd {\n    store\n  }\n}'
+    install(
+      'witness',
+      `setup: () => ({ handle: (query) => query.reply({ origin: { kind: 'witness', reads: query.get({ name: 'store/reads' }) } }) })`
+    )
+    server = await serverOf(corefile, { file, services: { '/skydns/z/a': { host: 'b.y' }, '/skydns/y/b': { host: '192.0.2.1' } } })
+    expect((await server.ask('a.z. A')).answer).toEqual(['a.z. 60 CNAME b.y.', 'b.y. 60 A 192.0.2.1'])
+    await server.ask('nowhere.z. A')
+    expect(replies.map(({ origin }) => origin?.reads)).toEqual([[hashOf('skydns/z/a'), hashOf('skydns/y/b')], [hashOf('skydns/z/nowhere')]])
   })
 })

@@ -1,4 +1,4 @@
-import { type MaybePromise, type Query, type Reply, type ResourceRecord, type RRType, sameName } from 'skein/plugin'
+import { type MaybePromise, type Query, type Reply, type ResourceRecord, type RRType, sameName, withTtl } from 'skein/plugin'
 
 /** What a look-up outside the zone came to. */
 export type OutsideAnswer =
@@ -25,10 +25,13 @@ export class Outside {
   readonly #known: Map<string, OutsideAnswer>
   /** Look-ups that were missed in this run. */
   readonly missed: { readonly name: string; readonly type: AddressType }[] = []
+  /** What the answers that are known have read of the store themselves. */
+  readonly reads: readonly number[]
   #followed = 0
 
-  constructor(known: Map<string, OutsideAnswer> = new Map()) {
+  constructor(known: Map<string, OutsideAnswer> = new Map(), reads: readonly number[] = []) {
     this.#known = known
+    this.reads = reads
   }
 
   /** What is known of a name; `none` where it has yet to be looked up. */
@@ -46,12 +49,15 @@ export class Outside {
 
   /** Looks up what was missed, all at once; gives what is known then. */
   async fetch(query: Query, resolve: (query: Query) => MaybePromise<Reply>, ttl: number): Promise<Outside> {
+    const reads = [...this.reads]
     await Promise.all(
       this.missed.map(async ({ name, type }) => {
-        this.#known.set(`${name} ${type}`, readOutside(await resolve(query.ask(name, type)), name, type, ttl))
+        const reply = await resolve(query.ask(name, type))
+        if (typeof reply !== 'symbol') reads.push(...(reply.origin?.reads ?? []))
+        this.#known.set(`${name} ${type}`, readOutside(reply, name, type, ttl))
       })
     )
-    return new Outside(this.#known)
+    return new Outside(this.#known, reads)
   }
 }
 
@@ -73,9 +79,4 @@ export function readOutside(reply: Reply, name: string, type: RRType, ttl: numbe
   }
   // So many CNAMEs are a loop, and nothing that anybody could follow.
   return { kind: 'failed' }
-}
-
-/** The record by its parts: one read from a message gives them on demand, and does not copy. */
-function withTtl({ owner, type, rdata }: ResourceRecord, ttl: number): ResourceRecord {
-  return { owner, type, ttl, rdata } as ResourceRecord
 }

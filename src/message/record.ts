@@ -45,6 +45,12 @@ export type ResourceRecord =
   | RecordOf<'A' | 'AAAA', string>
   | RecordOf<RRType, Uint8Array>
 
+/** The record with another TTL. One that was read from a message gives its parts when asked for, so that a spread would lose them. */
+export function withTtl(record: ResourceRecord, ttl: number): ResourceRecord {
+  const { owner, type, rdata } = record
+  return { owner, type, ttl, rdata, ...(record.class !== undefined && { class: record.class }) } as ResourceRecord
+}
+
 /** The TTL of RFC 2181 §8: a value with the top bit set counts as 0. */
 export function readTtl(octets: Uint8Array, at: number): number {
   return octets[at]! & 0x80 ? 0 : (octets[at]! << 24) | (octets[at + 1]! << 16) | (octets[at + 2]! << 8) | octets[at + 3]!

@@ -97,7 +97,7 @@ function compareAndSwap(draft: Draft, request: KeysRequest, expires: number | un
 
 function compare(found: Found, prevValue: Buffer): Entry {
   if (!isFile(found)) throw KeysError.at(102, found.key)
-  if (!found.value.equals(prevValue)) throw new KeysError(101, `[${prevValue} != ${found.value}]`)
+  if (!found.value.equals(prevValue)) throw new KeysError(101, `[${prevValue.toString()} != ${found.value.toString()}]`)
   return found
 }
 
