@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Client } from '../query.js'
+import type { StreamLimits } from './limits.js'
 import type { Receive, Slot } from './slot.js'
-import type { StreamLimits } from './tcp.js'
 
 const PREFIX_OCTETS = 2
 const HEADER_OCTETS = 12

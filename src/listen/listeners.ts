@@ -1,7 +1,8 @@
 /** All sockets of the process: opened together, kept in step with the machine's addresses, closed together. */
 import { isWildcard, localAddresses } from './addresses.js'
+import type { StreamLimits } from './limits.js'
 import { ListenError, type Listener, type ListenerCounters, type Receive } from './slot.js'
-import { openTcp, type StreamLimits } from './tcp.js'
+import { openTcp } from './tcp.js'
 import { openUdp } from './udp.js'
 
 /** An address to listen on with UDP and TCP. `0.0.0.0` and `::` stand for every local address of their family. */

@@ -1,7 +1,8 @@
 import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
+import { STREAM_LIMITS, type StreamLimits } from './limits.js'
 import type { Listener, ListenerCounters, Receive, Slot } from './slot.js'
-import { openTcp, STREAM_LIMITS, type StreamLimits } from './tcp.js'
+import { openTcp } from './tcp.js'
 
 let counters: ListenerCounters = { received: 0, unsent: 0, refusedConnections: 0 }
 const listeners: Listener[] = []
