@@ -7,9 +7,8 @@ import { type Flag, readArguments, readPort, shownFlags, UsageError } from './pr
 import { banner } from './process/banner.js'
 import { readConfiguration } from './process/configuration.js'
 import { KV_HELP, kv } from './process/kv.js'
-import type { StreamLog } from './process/log.js'
 import { startServer } from './process/run.js'
-import { onStopSignal } from './process/signals.js'
+import { onReloadSignal, onStopSignal } from './process/signals.js'
 
 const FLAGS: readonly Flag[] = [
   {
@@ -35,7 +34,9 @@ ${shownFlags(FLAGS)}
 A Corefile that serves SkyDNS services from ./data on port 1053, and asks the machine's name servers for the rest:
 
   .:1053 {
-    etcd skydns.local { store ./data }   (write the block over several lines)
+    etcd skydns.local {
+      store ./data
+    }
     forward . /etc/resolv.conf
   }
 
@@ -76,18 +77,19 @@ async function run(flags: ReadonlyMap<string, string>): Promise<void> {
   const configuration = readConfiguration(flags.get('conf'))
   const container = processContainer(`Skein-${version()}`)
   const services = servicesOf(container)
-  const log = services.log as StreamLog
+  const { log } = services
+  onReloadSignal((text) => log.warn(text))
   const server = await startServer({ configuration, services, makeScope: scopesOf(container), defaultPort })
   onStopSignal((signal) => {
     log.info(`${signal}: shutting down`)
     server.stop().then(
       () => {
-        log.flush()
+        log.flush?.()
         process.exit(0)
       },
       (error: unknown) => {
         log.error(`not everything stopped cleanly: ${error instanceof Error ? error.message : String(error)}`)
-        log.flush()
+        log.flush?.()
         process.exit(1)
       }
     )

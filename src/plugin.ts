@@ -6,11 +6,12 @@
  */
 import type { Directive } from './corefile/directive.js'
 import type { Message } from './message/message.js'
+import type { Rcode } from './message/registry.js'
 import type { Fact, Query } from './query.js'
 import type { Key } from './store/key.js'
-import type { Entry, StoreReader } from './store/store.js'
+import type { Entry } from './store/store.js'
 
-export { ConfigError, type Directive, type Place } from './corefile/directive.js'
+export { ConfigError, type Directive, type Place, shown } from './corefile/directive.js'
 export { ipv4Octets, ipv4Text, ipv6Octets, ipv6Text } from './message/address.js'
 export type { ExtendedError, Message, Origin } from './message/message.js'
 export {
@@ -27,10 +28,24 @@ export {
   spelledName
 } from './message/name.js'
 export { type ResourceRecord, withTtl } from './message/record.js'
-export type { Rcode, RRClass, RRType } from './message/registry.js'
-export { type Client, type Fact, fact, type Query, type ReplyParts } from './query.js'
-export type { Key } from './store/key.js'
-export type { Entry, StoreReader } from './store/store.js'
+export { isMetaType, type Rcode, type RRClass, type RRType } from './message/registry.js'
+export { type Client, type Fact, fact, type Query, type ReplyParts, shownAddress } from './query.js'
+export { fold, type Key, keyOfPath, shownKey } from './store/key.js'
+export type { Entry } from './store/store.js'
+
+/** What came of a query, told to the layers that observe. */
+export interface Sent {
+  /** What the chain returned; the server's own SERVFAIL where it failed. */
+  readonly reply: Reply
+  /** What it threw, or what made its reply unfit to be sent. */
+  readonly error?: unknown
+  /** The rcode, flags and size of the message as it was sent, TC by our own cut included; of a dropped query and of a look-up of the server for itself the size is 0. */
+  readonly rcode: Rcode
+  readonly flags: number
+  readonly octets: number
+  /** From the request's arrival to now. */
+  readonly milliseconds: number
+}
 
 /** The plugin interface version that this Skein speaks. Raised only when an old plugin would break. */
 export const API_VERSION = 1
@@ -75,6 +90,10 @@ export interface Plugin {
 /** One configured use of a plugin in the chain of one server block. Every member may be missing. */
 export interface Layer {
   readonly handle?: Handler
+  /** Is told what was sent, after it was sent; look-ups of the server for itself included. In chain order. What it throws is reported. */
+  observe?(query: Query, sent: Sent): void
+  /** Its `observe` tells the operator of errors. Where no layer does, the server does. */
+  readonly tellsErrors?: boolean
   /** Opens sockets, timers, watches. Awaited in chain order, before the server listens. */
   start?(): MaybePromise<void>
   /** True when it can answer, else why not yet, in words. */
@@ -118,6 +137,8 @@ export interface Log {
   error(text: string): void
   /** A line as it is, without time, level or name. */
   line(text: string): void
+  /** Writes what is waiting, before the process ends. */
+  flush?(): void
 }
 
 /** Time, so that tests can turn it. */
@@ -152,24 +173,38 @@ export interface Counter {
 export interface StoreOptions {
   /** A path of the configuration. */
   readonly folder: string
-  /** Where the v2 keys API listens: `ADDRESS:PORT`, `unix:PATH` or `off`. */
-  readonly api: string
+  /** Where the v2 keys API listens: `ADDRESS:PORT`, `unix:PATH` or `off`; what other users say, where left out. */
+  readonly api?: string | undefined
   /** What a client of the API must show as bearer token. */
   readonly token?: string | undefined
 }
 
 /** A reader of the service store. Not to be read before `start`. */
-export interface Store extends StoreReader {
+export interface Store {
   /** Starts the look-ups of one query, which remember what they have read. */
   read(): Reading
+  /** Calls `changed` after each change at or below `key`; returns what ends it. */
+  watch(key: Key, changed: (change: StoreChange) => void): () => void
+}
+
+/** One change of the store. */
+export interface StoreChange {
+  readonly keys: readonly Key[]
+  readonly revision: number
+  /** Hashes of the keys and of all their ancestors: an answer that has read one of them may be wrong now. */
+  readonly hashes: readonly number[]
+}
+
+/** Hashes of the subtrees of the store that something rests on, and the revision at which they were read. */
+export interface StoreTrace {
+  readonly reads: readonly number[]
+  readonly revision: number
 }
 
 /** Look-ups that leave a trace. */
-export interface Reading {
-  /** Hashes of the subtrees read, those found empty included. */
-  readonly reads: readonly number[]
-  readonly revision: number
-  subtree(key: Key): Entry[]
+export interface Reading extends StoreTrace {
+  /** The entries at a key and below it, in key order; the first `limit` of them where given. */
+  subtree(key: Key, limit?: number): Entry[]
   at(key: Key): Entry[]
   has(key: Key): boolean
 }
@@ -208,8 +243,8 @@ export interface Offer<T> {
   readonly type?: T
 }
 
-/** What layers that passed a query on have read of the store: hashes like those of a reply's origin. A cached answer rests on both. */
-export const storeReads: Fact<readonly number[]> = { name: 'store/reads' }
+/** What layers that passed a query on have read of the store. A cached answer rests on it as on its own origin. */
+export const storeReads: Fact<StoreTrace> = { name: 'store/reads' }
 
 /** The zones that a plugin answers for with data of its own. */
 export const zonesServed: Offer<readonly string[]> = { name: 'zones-served' }

@@ -62,7 +62,7 @@ async function install(folder, say) {
   const stamp = packagesStamp(folder)
   rmSync(join(folder, 'node_modules/.skein-stamp'), { force: true })
   const [command, ...first] = npmCommand()
-  const args = [...first, 'ci', '--include=dev', '--no-audit', '--no-fund', '--prefer-offline']
+  const args = [...first, 'ci', '--include=dev', '--no-audit', '--no-fund', '--prefer-offline', '--dry-run=false']
   const { code, output } = await run(command, args, { cwd: folder })
   if (code !== 0) throw new SetUpError('npm ci failed', output)
   writeFileSync(join(folder, 'node_modules/.skein-stamp'), stamp)

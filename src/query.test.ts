@@ -120,21 +120,24 @@ describe('a changed query is a new one', () => {
 describe('a look-up of the server for itself', () => {
   const options = [[65001, Uint8Array.of(1)]] as const
 
-  test('is one deeper, with RD, and with facts of its own', () => {
+  test('is another question, with RD, and with facts of its own', () => {
     const query = asked('example.org. A', { rd: false, flags: CD })
     query.set(hit, true)
     const inner = query.ask('target.example.', 'AAAA')
     expect([inner.qname, inner.qtype, inner.depth, inner.rd, inner.cd, inner.get(hit)]).toEqual([
       'target.example.',
       'AAAA',
-      1,
+      0,
       true,
       true,
       undefined
     ])
     inner.set(hit, false)
     expect(query.get(hit)).toBe(true)
-    expect(inner.ask('x.example.', 'A').depth).toBe(2)
+    const deeper = inner.inside('example.')
+    expect([deeper.depth, deeper.zone, deeper.inside('.').depth]).toEqual([1, 'example.', 2])
+    deeper.set(hit, true)
+    expect(inner.get(hit)).toBe(true)
   })
 
   test("has the asker's DO, and none of its options", () => {

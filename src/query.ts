@@ -14,6 +14,11 @@ export interface Client {
   readonly local: string
 }
 
+/** `127.0.0.1:53`, `[::1]:53`. */
+export function shownAddress(address: string, port: number): string {
+  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`
+}
+
 /** A named, typed place for one per-query value, such as `cache/hit`. */
 export interface Fact<T> {
   readonly name: string
@@ -69,10 +74,12 @@ export class Query {
   readonly depth: number
   /** The ID that the client chose. */
   readonly id: number
+  /** The octets of the request; 0 for what the server asks itself. */
+  readonly size: number
   #facts: Map<string, unknown> | undefined
   #qtype: RRType | undefined
 
-  constructor(question: Question, client: Client, zone: string, flags: number, edns: Edns | undefined, depth = 0, id = 0) {
+  constructor(question: Question, client: Client, zone: string, flags: number, edns: Edns | undefined, depth = 0, id = 0, size = 0) {
     this.question = question
     this.client = client
     this.zone = zone
@@ -80,11 +87,12 @@ export class Query {
     this.edns = edns
     this.depth = depth
     this.id = id
+    this.size = size
   }
 
   /** The query of a request that passed the header gate. */
   static fromRequest(asked: { octets: Uint8Array; question: Question; edns: Edns | undefined }, client: Client, zone: string): Query {
-    return new Query(asked.question, client, zone, u16(asked.octets, 2), asked.edns, 0, u16(asked.octets, 0))
+    return new Query(asked.question, client, zone, u16(asked.octets, 2), asked.edns, 0, u16(asked.octets, 0), asked.octets.length)
   }
 
   /** The name asked for: canonical, lower case. */
@@ -142,7 +150,7 @@ export class Query {
   }
 
   /** An empty reply that says why there is nothing. */
-  fail(rcode: Rcode, why: string, about: Pick<ReplyParts, 'ra' | 'extendedErrors' | 'problem'> = {}): Message {
+  fail(rcode: Rcode, why: string, about: Pick<ReplyParts, 'ra' | 'extendedErrors' | 'problem' | 'origin'> = {}): Message {
     return this.reply({ rcode, why, ...about })
   }
 
@@ -154,11 +162,19 @@ export class Query {
     return query
   }
 
-  /** A look-up of the server for itself on behalf of this query: one deeper, with RD, without the asker's EDNS but for DO. */
+  /** This query as the server asks itself: one deeper, in that zone. Facts are shared. */
+  inside(zone: string): Query {
+    this.#facts ??= new Map()
+    const query = this.#derived({ zone }, this.flags, this.edns, this.depth + 1)
+    query.#facts = this.#facts
+    return query
+  }
+
+  /** Another question on behalf of this query, for `host.resolve`: with RD, without the asker's EDNS but for DO. */
   ask(qname: string, qtype: RRType): Query {
     const { edns } = this
     const own = edns?.dnssecOk ? { ...edns, extendedRcode: 0, options: [] } : undefined
-    return this.#derived({ qname, qtype }, this.flags | RD, own, this.depth + 1)
+    return this.#derived({ qname, qtype }, this.flags | RD, own, this.depth)
   }
 
   /** This question as a message to another server: the asker's RD, CD and AD, and where `edns` is given an OPT record without options. */
@@ -195,7 +211,7 @@ export class Query {
       qclass: this.question.qclass,
       end: this.question.end
     }
-    return new Query(question, changes.client ?? this.client, changes.zone ?? this.zone, flags, edns, depth, this.id)
+    return new Query(question, changes.client ?? this.client, changes.zone ?? this.zone, flags, edns, depth, this.id, this.size)
   }
 
   #classed(parts: ReplyParts): Omit<MessageParts, 'flags'> {

@@ -1,25 +1,18 @@
 /** The path of one query, start to end. */
-import { answer, type Report } from './chain/answer.js'
-import { refuse } from './chain/compose.js'
+import { answer, type Serving } from './chain/answer.js'
+import { NO_CHAIN } from './chain/compose.js'
 import type { Slot } from './listen/slot.js'
 import { accept } from './message/gate.js'
 import { Query } from './query.js'
 import type { Block, Routes } from './route/route.js'
 
-/** What all queries of a server have in common. */
-export interface Serving {
-  /** The operator's cap on UDP replies, in octets. */
-  readonly udpSize: number
-  readonly report: Report
-}
-
 /** Takes one request to the chain of its zone and class, and its reply back into the slot that it came in. */
-export function serve(slot: Slot, routes: Routes<Block>, { udpSize, report }: Serving): void {
-  const asked = accept(slot.octets, udpSize)
+export function serve(slot: Slot, routes: Routes<Block>, serving: Serving): void {
+  const asked = accept(slot.octets, serving.udpSize)
   if (asked.kind !== 'asked') return turnAway(slot, asked.kind === 'refused' ? asked.reply : undefined)
   const routed = routes.find(asked.question)
   const query = Query.fromRequest(asked, slot.client, routed?.apex ?? '.')
-  answer(routed?.block.chains.of(asked.question.qclass) ?? refuse, query, slot, udpSize, report)
+  answer(routed?.block.chains.of(asked.question.qclass) ?? NO_CHAIN, query, slot, serving)
 }
 
 function turnAway(slot: Slot, reply: Uint8Array | undefined): void {

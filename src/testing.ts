@@ -149,6 +149,7 @@ function memoryStores(store: Store): Stores {
   return { use: () => store, open: async () => {}, close: async () => {} }
 }
 
+/** A server that listens nowhere: a test hands it requests. */
 export class TestServer {
   readonly instance: Instance
   readonly log: TestLog

@@ -8,7 +8,7 @@ import {
 } from './rules/imports.js'
 import { exportsAreTheList, filesAreNamedForWhatTheyHold, filesAreSmall, pluginsAreComplete, publicSurface } from './rules/layout.js'
 import type { Rule, SourceFile } from './rules/source-file.js'
-import { copyDiffers, errorsAreDocumented, promisesHaveAnIssue } from './rules/text.js'
+import { copyDiffers, errorsAreDocumented, exportsAreExplained, linksLead, promisesHaveAnIssue } from './rules/text.js'
 
 const readme = '# a\n\n## Syntax\n\n## Options\n\n## Examples\n\n## Metrics\n'
 const plugin: SourceFile[] = [
@@ -26,6 +26,18 @@ function file(path: string, text = ''): SourceFile {
 
 describe('a rule sees what breaks it', () => {
   test.each<[string, Rule, SourceFile[], string[]]>([
+    [
+      'a link to nothing',
+      linksLead,
+      [file('docs/a.md', '[b](b.md) [c](../README.md#x) [d](https://example.org)'), file('README.md')],
+      ['b.md']
+    ],
+    [
+      'an export without a word',
+      exportsAreExplained,
+      [file('src/a.ts', 'import x\n\nexport const b = 1\n/** C. */\nexport type C = 1\n')],
+      ['b is exported']
+    ],
     [
       'a plugin that reaches into src',
       pluginsImportTheInterfaceOnly,

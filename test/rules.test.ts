@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { coreImportsLeftwards, coreImportsNoPlugin, packagesHaveOneOwner, pluginsImportTheInterfaceOnly } from './rules/imports.js'
 import { exportsAreTheList, filesAreNamedForWhatTheyHold, filesAreSmall, pluginsAreComplete } from './rules/layout.js'
 import { type Rule, readFolder, repositoryFiles, root } from './rules/source-file.js'
-import { copyDiffers, errorsAreDocumented, promisesHaveAnIssue } from './rules/text.js'
+import { copyDiffers, errorsAreDocumented, exportsAreExplained, linksLead, promisesHaveAnIssue } from './rules/text.js'
 
 const files = repositoryFiles()
 const shared = process.env.SKEIN_SHARED ?? join(root, '../shared')
@@ -20,7 +20,9 @@ describe('the repository keeps its rules', () => {
     ['each plugin has its code, its README and a test', pluginsAreComplete],
     ['the exports are the list', exportsAreTheList],
     ['each error code is explained, and each explained one is used', errorsAreDocumented],
-    ['what is left to do has an issue', promisesHaveAnIssue]
+    ['what is left to do has an issue', promisesHaveAnIssue],
+    ['a link leads somewhere', linksLead],
+    ['what is exported is explained', exportsAreExplained]
   ])('%s', (_, rule) => {
     expect(rule(files)).toEqual([])
   })

@@ -1,4 +1,4 @@
-import type { Plugin } from 'skein/plugin'
+import { isMetaType, type Plugin } from 'skein/plugin'
 
 /** RFC 8482 §4.2, in CoreDNS's words. */
 const OBSOLETED = { cpu: 'ANY obsoleted', os: 'See RFC 8482' }
@@ -16,15 +16,10 @@ export default {
     directive.noBlock()
     return {
       handle(query, next) {
-        if (word === 'refuse') return isMeta(query.question.qtype) ? query.fail('REFUSED', 'meta-type') : next(query)
+        if (word === 'refuse') return isMetaType(query.question.qtype) ? query.fail('REFUSED', 'meta-type') : next(query)
         if (query.qtype !== 'ANY') return next(query)
         return query.reply({ aa: true, answer: [{ owner: query.qname, type: 'HINFO', ttl: TTL, rdata: OBSOLETED }], why: 'any' })
       }
     }
   }
 } satisfies Plugin
-
-/** Types that ask for something else than records of that type: ANY, transfers, mail groups (RFC 6895 §3.1). */
-function isMeta(qtype: number): boolean {
-  return qtype >= 128 && qtype <= 255
-}

@@ -10,7 +10,7 @@ describe('replies over UDP are capped', () => {
     ['bufsize 4096', 4096, 4096]
   ])('%j', async (line, size, advertised) => {
     const server = await serverOf(`. {\n  ${line}\n  whoami\n}`)
-    expect(server.instance.udpSize).toBe(size)
+    expect(server.instance.serving.udpSize).toBe(size)
     expect((await server.ask('example.org. A', { edns: 4096 })).edns?.size).toBe(advertised)
     await server.stop()
   })

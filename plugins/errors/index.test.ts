@@ -74,13 +74,11 @@ describe('no line is written', () => {
   })
 })
 
-describe('what is no reply is told of by the chain, which knows what is missing', () => {
+describe('what is no reply is told of, and what is missing', () => {
   test.each(['() => {}', 'async () => {}', '() => null', '() => ({})'])('%s', async (handle) => {
     const { rcode, lines } = await outcome(handle)
     expect(rcode).toBe('SERVFAIL')
-    expect(lines).toEqual([
-      '[ERROR] example.org. A: a plugin failed: ReplyError: a plugin returned no reply: did it forget to return next(query)?'
-    ])
+    expect(lines).toEqual(['[ERROR] plugin/errors: 2 example.org. A: a plugin returned no reply: did it forget to return next(query)?'])
   })
 })
 

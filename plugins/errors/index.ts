@@ -1,11 +1,10 @@
-import { isPromiseLike, type Log, type Plugin, type Query, type Reply } from 'skein/plugin'
+import type { Log, Plugin, Query } from 'skein/plugin'
 
 const LATER = ['stacktrace', 'consolidate']
-const SERVFAIL = 2
 /** The bits of a header that are the rcode. */
 const RCODE = 0xf
 
-/** Makes of whatever a layer after it throws a SERVFAIL, and writes a line for each failure. */
+/** Writes a line for each query, and each look-up made for one, that ended in an error. */
 export default {
   name: 'errors',
   api: 1,
@@ -20,30 +19,13 @@ export default {
       option.unknown(LATER)
     }
     const errors = host.metrics.counter('skein_errors_total', 'Queries that ended in an error of a plugin or an upstream.')
-    const look = (query: Query, reply: Reply): Reply => {
-      // What a plugin forgot to return is told of at the start of the chain.
-      if (typeof reply !== 'object' || reply?.problem === undefined) return reply
-      errors.value++
-      write(host.log, query, reply.flags & RCODE, reply.problem)
-      return reply
-    }
-    const thrown = (query: Query, error: unknown): Reply => {
-      errors.value++
-      write(host.log, query, SERVFAIL, textOf(error))
-      return query.fail('SERVFAIL', 'fault')
-    }
     return {
-      handle(query, next) {
-        try {
-          const reply = next(query)
-          if (!isPromiseLike(reply)) return look(query, reply)
-          return reply.then(
-            (late) => look(query, late),
-            (error: unknown) => thrown(query, error)
-          )
-        } catch (error) {
-          return thrown(query, error)
-        }
+      tellsErrors: true,
+      observe(query, { reply, error, flags }) {
+        const problem = error === undefined ? (typeof reply === 'symbol' ? undefined : reply.problem) : textOf(error)
+        if (problem === undefined) return
+        errors.value++
+        write(host.log, query, flags & RCODE, problem)
       }
     }
   }

@@ -32,7 +32,7 @@ export function addressPath(lookup: Lookup, outside: Outside, name: string, type
  */
 function follow(lookup: Lookup, outside: Outside, name: string, owner: string, type: AddressType, seen: readonly string[]): Path {
   if (seen.length > MAX_CNAMES || seen.includes(name)) return NOTHING
-  if (!outside.follows()) return TOO_FAR
+  if (!outside.follows() || !lookup.mayLook(name)) return TOO_FAR
   const services = lookup.services(name).filter((service): service is NamedService => service.host !== undefined)
   const [first] = services
   if (first === undefined) return NOTHING
@@ -49,10 +49,13 @@ function follow(lookup: Lookup, outside: Outside, name: string, owner: string, t
 
 /** The host name that all services have, or undefined. */
 export function onlyName(services: readonly Service[]): string | undefined {
-  const hosts = services.flatMap(({ host }) => host ?? [])
-  const [first] = hosts
-  if (first?.kind !== 'name') return undefined
-  return hosts.every((host) => host.kind === 'name' && host.name === first.name) ? first.name : undefined
+  let only: string | undefined
+  for (const { host } of services) {
+    if (host === undefined) continue
+    if (host.kind !== 'name' || (only !== undefined && host.name !== only)) return undefined
+    only = host.name
+  }
+  return only
 }
 
 /** What a host name leads to, and whether a CNAME to it is right although it has no such address. */

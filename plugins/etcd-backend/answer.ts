@@ -2,10 +2,11 @@
 import type { ReplyParts, ResourceRecord, RRType } from 'skein/plugin'
 import { addressPath, onlyName } from './address.js'
 import { distinct, lowestTtl } from './group.js'
-import type { Lookup } from './lookup.js'
+import { type Lookup, MOST_KEYS } from './lookup.js'
 import type { Outside } from './outside.js'
 import { distinctRecords, mxRecords, nsRecords, srvRecords, type Targets, txtRecords } from './records.js'
 import type { Service } from './service.js'
+import { below } from './zone.js'
 
 /** What answers depend on besides the services. */
 export interface Rules {
@@ -33,6 +34,8 @@ export interface Asked {
 }
 
 const NO_TARGETS: Targets = { answer: [], additional: [] }
+/** RFC 8914 §4.1. */
+export const OTHER_ERROR = 0
 /** RFC 8914 §4.23: the servers that should know could not be reached. */
 const NO_REACHABLE_AUTHORITY = 22
 
@@ -41,10 +44,8 @@ export function answerParts(lookup: Lookup, outside: Outside, rules: Rules, aske
   if (asked.type === 'SOA' && asked.name === lookup.apex) {
     return { aa: true, ra: true, answer: [soa(lookup.apex, rules, rules.ttl, asked.now)], why: 'apex' }
   }
-  const found = lookup.all(asked.name)
-  if (!found.exists) return { ...nothing(lookup.apex, rules, asked.now), rcode: 'NXDOMAIN', why: 'no-such-name' }
   const { answer, additional, failed } = byType(lookup, outside, rules, asked)
-  if (answer.length > 0) return { aa: true, ra: true, answer: levelled(distinctRecords(answer), rules.ttl), additional, why: 'found' }
+  if (answer.length > 0) return { aa: true, ra: true, answer: levelled(answer, rules.ttl), additional, why: 'found' }
   if (failed) {
     return {
       rcode: 'SERVFAIL',
@@ -54,12 +55,24 @@ export function answerParts(lookup: Lookup, outside: Outside, rules: Rules, aske
       extendedErrors: [{ code: NO_REACHABLE_AUTHORITY }]
     }
   }
-  return { ...nothing(lookup.apex, rules, asked.now), why: 'nodata' }
+  if (lookup.gaveUp(asked.name)) {
+    return {
+      rcode: 'SERVFAIL',
+      ra: true,
+      why: 'too-many',
+      problem: `more keys would have to be looked at for ${asked.owner} than the ${MOST_KEYS} that a look-up takes`,
+      extendedErrors: [{ code: OTHER_ERROR, text: 'too many services' }]
+    }
+  }
+  return nothing(lookup.apex, rules, asked.now, lookup.exists(asked.name))
 }
 
 /** A negative answer, with the SOA that says how long it holds (RFC 2308 §3). */
-export function nothing(apex: string, rules: Rules, now: number): ReplyParts {
-  return { aa: true, ra: true, authority: [soa(apex, rules, rules.minTtl, now)] }
+export function nothing(apex: string, rules: Rules, now: number, exists: boolean): ReplyParts {
+  const authority = [soa(apex, rules, rules.minTtl, now)]
+  return exists
+    ? { aa: true, ra: true, authority, why: 'nodata' }
+    : { rcode: 'NXDOMAIN', aa: true, ra: true, authority, why: 'no-such-name' }
 }
 
 function byType(lookup: Lookup, outside: Outside, rules: Rules, { name, owner, type }: Asked): Targets & { failed?: boolean } {
@@ -67,12 +80,13 @@ function byType(lookup: Lookup, outside: Outside, rules: Rules, { name, owner, t
     case 'A':
     case 'AAAA': {
       const { records, failed } = addressPath(lookup, outside, name, type, owner)
-      return { answer: records, additional: [], failed }
+      // Addresses at the name itself differ; on a way along CNAMEs something may stand twice.
+      return { answer: records[0]?.type === 'CNAME' ? distinctRecords(records) : records, additional: [], failed }
     }
     case 'SRV':
       return srvRecords(lookup, outside, name, owner, rules.priority)
     case 'MX': {
-      const withMail = distinct(lookup.all(name).services.filter(({ mail }) => mail))
+      const withMail = distinct(lookup.all(name).filter(({ mail }) => mail))
       return mxRecords(lookup, outside, withMail, owner, rules.priority)
     }
     case 'TXT':
@@ -86,7 +100,7 @@ function byType(lookup: Lookup, outside: Outside, rules: Rules, { name, owner, t
   }
 }
 
-/** The CNAME of an exact key, where its host is a name and stands alone. */
+/** The CNAME of an exact key, where its host is a name and stands alone: what is below is read only where the key has one. */
 function cname(lookup: Lookup, name: string, owner: string): ResourceRecord[] {
   const services = lookup.exact(name)
   const target = onlyName(services)
@@ -105,15 +119,15 @@ const HOUR_MS = 3_600_000
 
 /** SkyDNS's SOA: its serial is the time, cut to the hour. */
 function soa(apex: string, { minTtl, hostmaster }: Pick<Rules, 'minTtl' | 'hostmaster'>, ttl: number, now: number): ResourceRecord {
-  const below = (label: string): string => (apex === '.' ? `${label}.` : `${label}.${apex}`)
   return {
     owner: apex,
     type: 'SOA',
     ttl,
     rdata: {
-      mname: below('ns.dns'),
-      rname: hostmaster ?? below('hostmaster'),
-      serial: (Math.floor(now / HOUR_MS) * HOUR_MS) / 1000,
+      mname: below('ns.dns', apex),
+      rname: hostmaster ?? below('hostmaster', apex),
+      // RFC 1982: 32 bits, whatever the clock says.
+      serial: ((Math.floor(now / HOUR_MS) * HOUR_MS) / 1000) >>> 0,
       refresh: 28800,
       retry: 7200,
       expire: 604800,

@@ -23,7 +23,8 @@ export function grouped(services: readonly Service[]): readonly Service[] {
  * that one names the target.
  */
 export function distinct(services: readonly Service[]): readonly Service[] {
-  if (services.length < 2) return services
+  // Mostly the hosts alone tell them apart.
+  if (allDiffer(services, shownHost)) return services
   const seen = new Map<string, Service>()
   for (const service of services) {
     const values = identity(service)
@@ -34,9 +35,23 @@ export function distinct(services: readonly Service[]): readonly Service[] {
   return seen.size === services.length ? services : [...seen.values()]
 }
 
-function identity({ host, port, priority, weight, text }: Service): string {
-  const shownHost = host === undefined ? '' : host.kind === 'name' ? host.name : host.address
-  return `${shownHost} ${port} ${priority} ${weight} ${text}`
+function identity(service: Service): string {
+  return `${shownHost(service)} ${service.port} ${service.priority} ${service.weight} ${service.text}`
+}
+
+function shownHost({ host }: Service): string {
+  return host === undefined ? '' : host.kind === 'name' ? host.name : host.address
+}
+
+/** Whether no two of the items have the same text. */
+export function allDiffer<T>(items: readonly T[], textOf: (item: T) => string): boolean {
+  if (items.length < 2) return true
+  const seen = new Set<string>()
+  for (const item of items) {
+    const { size } = seen
+    if (seen.add(textOf(item)).size === size) return false
+  }
+  return true
 }
 
 /** The lowest TTL of services or records, `most` where there are none. A loop: there may be more than a call can have arguments. */

@@ -112,26 +112,6 @@ describe('a value that is no service', () => {
     const line = '[WARNING] plugin/etcd: the value of /skydns/local/skydns/dns/ns/b stands under ns.dns and is no address; it is left out'
     expect(server!.log.lines).toEqual([line, line])
   })
-
-  test('is told of as long as there is room to remember it', async () => {
-    const store = MemoryStore.of({})
-    for (let i = 0; i < 3; i++) store.put(key('few', String(i)), '{')
-    const many = Array.from({ length: 10_001 }, (_, i) => ({
-      key: key('many', String(i)),
-      value: Buffer.from('{'),
-      created: 1,
-      modified: 1,
-      expires: undefined
-    }))
-    const full = Object.assign(store, { subtree: () => many })
-    await start(block('skydns.local'), full)
-    await told('many.skydns.local. A')
-    const { length } = server!.log.lines
-    expect(length).toBe(10_001)
-    expect(server!.log.lines).toContain('[WARNING] plugin/etcd: so many values in the store are no services that no more are told of')
-    await told('many.skydns.local. A')
-    expect(server!.log.lines).toHaveLength(length)
-  })
 })
 
 describe('a label is a segment of a key, whatever octets it has', () => {
@@ -180,7 +160,7 @@ describe('a label is a segment of a key, whatever octets it has', () => {
 
   test('an asterisk in a question is a pattern, and one in a key is none', async () => {
     await start(block('skydns.local'), store)
-    expect((await server!.ask('*.skydns.local. SRV', { edns: 4096 })).answer).toHaveLength(keys.length)
+    expect((await server!.ask('*.skydns.local. SRV', { edns: 4000 })).answer).toHaveLength(keys.length)
     expect(await told('unheard.skydns.local. A')).toBe('NXDOMAIN aa rd ra')
   })
 })
@@ -380,8 +360,8 @@ describe('a store that cannot be read', () => {
     ])
     const [name, type] = question.split(' ')
     expect(server!.log.lines).toEqual([
-      expect.stringContaining('SERVFAIL qr,rd store-failed'),
-      `[ERROR] plugin/errors: 2 ${name} ${type}: MDB_CORRUPTED`
+      `[ERROR] plugin/errors: 2 ${name} ${type}: MDB_CORRUPTED`,
+      expect.stringMatching(/SERVFAIL qr,rd .*store-failed/)
     ])
   })
 })

@@ -1,6 +1,7 @@
 import {
   type Entry,
   type Host,
+  isMetaType,
   isWithin,
   type MaybePromise,
   type Next,
@@ -11,22 +12,23 @@ import {
   type ReplyParts,
   type ResourceRecord,
   type Store,
+  type StoreTrace,
   storeReads,
   zonesServed
 } from 'skein/plugin'
-import { type Asked, answerParts, nothing, type Rules } from './answer.js'
+import { type Asked, answerParts, nothing, OTHER_ERROR, type Rules } from './answer.js'
 import { BadValues } from './bad-values.js'
-import { keyOf, Lookup, type Source } from './lookup.js'
+import { keyOf, Lookup, MOST_KEYS, type Source } from './lookup.js'
 import { type Options, readOptions } from './options.js'
 import { Outside } from './outside.js'
 import { distinctRecords, oneTtl } from './records.js'
 import { readService, ServiceProblem } from './service.js'
+import { below, isReverse } from './zone.js'
 
-/** What makes names of a reverse zone. */
-const REVERSE = ['in-addr.arpa.', 'ip6.arpa.']
 /** An answer that needs more looks outside than this is a loop of servers. */
 const MAX_ROUNDS = 9
-const OTHER_ERROR = 0
+/** How long an answer waits for the addresses of its targets outside the zone. */
+const COURTESY_MS = 1000
 
 /** Answers from SkyDNS's services, which lie as JSON under reversed names in the store. */
 export default {
@@ -56,28 +58,35 @@ class Backend {
   readonly #host: Host
   readonly #source: Source
   readonly #rules: Rules
+  readonly #reverseZones: ReadonlySet<string>
 
   constructor(options: Options, store: Store, host: Host) {
     this.#options = options
     this.#store = store
     this.#host = host
     const bad = new BadValues(host)
-    this.#source = { path: options.path, ttl: options.ttl, bad: (entry, problem) => bad.tell(entry, problem) }
+    this.#source = {
+      path: options.path,
+      ttl: options.ttl,
+      bad: (entry, problem) => bad.tell(entry, problem),
+      cut: (key) => bad.tellCut(key, MOST_KEYS)
+    }
     this.#rules = { ...options, skipped: (service) => bad.tell(service, 'stands under ns.dns and is no address') }
+    this.#reverseZones = new Set(options.zones.filter(isReverse))
   }
 
   handle(query: Query, next: Next): MaybePromise<Reply> {
     const apex = query.within(this.#options.zones)
     if (apex === undefined) return next(query)
-    const reverse = isReverse(apex)
-    if (!reverse && isMeta(query.question.qtype)) return query.fail('REFUSED', 'meta-type')
+    const reverse = this.#reverseZones.has(apex)
+    if (!reverse && isMetaType(query.question.qtype)) return query.fail('REFUSED', 'meta-type')
     let reading: Reading
     try {
       reading = this.#store.read()
     } catch (error) {
       return failed(query, error)
     }
-    if (reverse) return this.#reverse(query, reading, apex) ?? passOn(query, reading.reads, next)
+    if (reverse) return this.#reverse(query, reading, apex) ?? passOn(query, reading, next)
     const now = this.#host.clock.now()
     return this.#attempt(query, next, new Lookup(reading, this.#source, apex, now), this.#asked(query, apex, now), new Outside(), 1)
   }
@@ -91,20 +100,33 @@ class Backend {
       return failed(query, error)
     }
     if (outside.missed.length > 0 && round < MAX_ROUNDS) {
-      return outside
-        .fetch(query, (inner) => this.#host.resolve(inner), this.#options.rcacheTtl)
-        .then((known) => this.#attempt(query, next, lookup, asked, known, round + 1))
+      return this.#lookOutside(query, outside, asked).then((known) => this.#attempt(query, next, lookup, asked, known, round + 1))
     }
     const { reads, revision } = lookup.reading
-    if (parts.rcode === 'NXDOMAIN' && this.#fallsThrough(query)) return passOn(query, reads, next)
+    if (parts.rcode === 'NXDOMAIN' && this.#fallsThrough(query)) return passOn(query, { reads, revision }, next)
     const all = outside.reads.length === 0 ? reads : [...reads, ...outside.reads]
     return query.reply({ ...parts, origin: { kind: 'store', reads: all, revision } })
+  }
+
+  /** Addresses of targets are a courtesy: an answer that is whole without them does not wait long for servers that are silent. */
+  async #lookOutside(query: Query, outside: Outside, { type }: Asked): Promise<Outside> {
+    const resolve = (inner: Query): MaybePromise<Reply> => this.#host.resolve(inner)
+    if (type === 'A' || type === 'AAAA') return outside.fetch(query, resolve, this.#options.rcacheTtl)
+    let timer: { cancel(): void } | undefined
+    const patience = new Promise<void>((over) => {
+      timer = this.#host.clock.after(COURTESY_MS, over)
+    })
+    try {
+      return await outside.fetch(query, resolve, this.#options.rcacheTtl, patience)
+    } finally {
+      timer?.cancel()
+    }
   }
 
   /** `local.dns.` of the zone stands for the name that is configured. */
   #asked(query: Query, apex: string, now: number): Asked {
     const { local } = this.#options
-    const alias = local !== undefined && query.qname === (apex === '.' ? 'local.dns.' : `local.dns.${apex}`)
+    const alias = local !== undefined && query.qname === below('local.dns', apex)
     return { name: alias && isWithin(local, apex) ? local : query.qname, owner: query.qname, type: query.qtype, now }
   }
 
@@ -117,10 +139,9 @@ class Backend {
       const origin = { kind: 'store', reads: reading.reads, revision: reading.revision }
       if (answer.length > 0) return query.reply({ ra: true, answer, origin, why: 'found' })
       if (this.#fallsThrough(query)) return undefined
-      if (isMeta(query.question.qtype)) return query.fail('REFUSED', 'meta-type')
+      if (isMetaType(query.question.qtype)) return query.fail('REFUSED', 'meta-type')
       const exists = query.qname === apex || reading.has(key)
-      const parts = nothing(apex, this.#rules, now)
-      return query.reply({ ...parts, origin, ...(exists ? { why: 'nodata' } : { rcode: 'NXDOMAIN', why: 'no-such-name' }) })
+      return query.reply({ ...nothing(apex, this.#rules, now, exists), origin })
     } catch (error) {
       return failed(query, error)
     }
@@ -142,8 +163,12 @@ class Backend {
 }
 
 /** The answer of somebody else holds only as long as nothing is found here: what was read goes along. */
-function passOn(query: Query, reads: readonly number[], next: Next): MaybePromise<Reply> {
-  query.set(storeReads, [...(query.get(storeReads) ?? []), ...reads])
+function passOn(query: Query, trace: StoreTrace, next: Next): MaybePromise<Reply> {
+  const before = query.get(storeReads)
+  query.set(
+    storeReads,
+    before === undefined ? trace : { reads: [...before.reads, ...trace.reads], revision: Math.min(before.revision, trace.revision) }
+  )
   return next(query)
 }
 
@@ -153,13 +178,4 @@ function failed(query: Query, error: unknown): Reply {
     problem,
     extendedErrors: [{ code: OTHER_ERROR, text: 'the service store cannot be read' }]
   })
-}
-
-function isReverse(zone: string): boolean {
-  return REVERSE.some((reverse) => isWithin(zone, reverse))
-}
-
-/** Types that ask for something else than records of that type (RFC 6895 §3.1). */
-function isMeta(qtype: number): boolean {
-  return (qtype >= 128 && qtype <= 255) || qtype === 41 || qtype === 0
 }

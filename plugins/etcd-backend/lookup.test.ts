@@ -1,23 +1,44 @@
 import type { Key, Reading } from 'skein/plugin'
 import { MemoryStore } from 'skein/testing'
 import { describe, expect, test } from 'vitest'
-import { keyOf, Lookup, labelsOfKey } from './lookup.js'
+import { keyOf, Lookup, labelsOfKey, MOST_KEYS, type Source } from './lookup.js'
 
-function lookupIn(store: MemoryStore, apex = 'skydns.local.', path: Key = ['skydns']): { lookup: Lookup; read: string[]; bad: string[] } {
+interface Watched {
+  readonly lookup: Lookup
+  /** The subtrees of which values are read, and after `?` those that are only asked whether they are there. */
+  readonly read: string[]
+  readonly bad: string[]
+  readonly cut: string[]
+}
+
+function lookupIn(
+  store: Pick<MemoryStore, 'revision' | 'subtree' | 'at' | 'has'>,
+  apex = 'skydns.local.',
+  path: Key = ['skydns']
+): Watched {
   const read: string[] = []
   const bad: string[] = []
+  const cut: string[] = []
   const reading: Reading = {
     reads: [],
     revision: store.revision,
-    subtree: (key) => {
+    subtree: (key, limit) => {
       read.push(key.join('/'))
-      return store.subtree(key)
+      return store.subtree(key, limit)
     },
     at: (key) => store.at(key),
-    has: (key) => store.has(key)
+    has: (key) => {
+      read.push(`?${key.join('/')}`)
+      return store.has(key)
+    }
   }
-  const source = { path, ttl: 3600, bad: ({ key }: { key: Key }, problem: string) => void bad.push(`${key.join('/')} ${problem}`) }
-  return { lookup: new Lookup(reading, source, apex, 0), read, bad }
+  const source: Source = {
+    path,
+    ttl: 3600,
+    bad: ({ key }, problem) => void bad.push(`${key.join('/')} ${problem}`),
+    cut: (key) => void cut.push(key.join('/'))
+  }
+  return { lookup: new Lookup(reading, source, apex, 0), read, bad, cut }
 }
 
 const store = MemoryStore.of(
@@ -39,7 +60,11 @@ const store = MemoryStore.of(
 
 /** What is found: the keys below the zone, `-` for nothing that exists, `nothing` for what does not. */
 function found(name: string, apex = 'skydns.local.'): string {
-  const { exists, services } = lookupIn(store, apex).lookup.all(name)
+  const { lookup } = lookupIn(store, apex)
+  const services = lookup.all(name)
+  const exists = lookup.exists(name)
+  // One that has read no value knows the same.
+  expect(lookupIn(store, apex).lookup.exists(name)).toBe(exists)
   if (!exists) return 'nothing'
   return services.length === 0 ? '-' : services.map(({ key }) => key.slice(3).join('/')).join(' ')
 }
@@ -59,8 +84,10 @@ describe('a look-up finds a key and all below it, by whole labels', () => {
   })
 
   test('the apex is there, whatever is stored', () => {
-    expect(lookupIn(new MemoryStore()).lookup.all('skydns.local.')).toEqual({ exists: true, services: [] })
-    expect(lookupIn(new MemoryStore(), '.').lookup.all('.')).toEqual({ exists: true, services: [] })
+    for (const apex of ['skydns.local.', '.']) {
+      const { lookup, read } = lookupIn(new MemoryStore(), apex)
+      expect([lookup.exists(apex), [...read], lookup.all(apex)]).toEqual([true, [], []])
+    }
   })
 })
 
@@ -101,9 +128,9 @@ describe('`*` and `any` match one label each', () => {
     expect(
       lookupIn(odd, 'any.')
         .lookup.all('x.any.')
-        .services.map(({ key }) => key.join('/'))
+        .map(({ key }) => key.join('/'))
     ).toEqual(['skydns/any/x'])
-    expect(lookupIn(odd, '.').lookup.all('x.any.').services).toHaveLength(2)
+    expect(lookupIn(odd, '.').lookup.all('x.any.')).toHaveLength(2)
   })
 
   test('beside labels of any octets, whose case is that of ASCII alone', () => {
@@ -115,7 +142,7 @@ describe('`*` and `any` match one label each', () => {
       expect(
         lookupIn(octets, '.')
           .lookup.all(`${label}.*.`)
-          .services.map(({ key }) => key[2])
+          .map(({ key }) => key[2])
       ).toEqual([segments[index]])
     }
   })
@@ -141,4 +168,77 @@ test('a value that is none is told of and left out, and its siblings stay', () =
   const { lookup, bad } = lookupIn(values, '.')
   expect(lookup.services('a.').map(({ port }) => port)).toEqual([1, 3])
   expect(bad).toEqual(['skydns/a/2 is no JSON'])
+})
+
+describe('whether a name exists', () => {
+  test.each<[string, boolean, readonly string[]]>([
+    ['skydns.local.', true, []],
+    ['web.prod.east.skydns.local.', true, ['?skydns/local/skydns/east/prod/web']],
+    ['nowhere.skydns.local.', false, ['?skydns/local/skydns/nowhere']],
+    ['x.*.prod.east.skydns.local.', true, ['?skydns/local/skydns/east/prod']],
+    ['x.*.nowhere.skydns.local.', false, ['?skydns/local/skydns/nowhere']],
+    ['x.y.*.skydns.local.', true, []]
+  ])('is known without a value: %s', (name, exists, reads) => {
+    const { lookup, read } = lookupIn(store)
+    expect([lookup.exists(name), read]).toEqual([exists, reads])
+  })
+
+  test('is known without asking again where its services were read', () => {
+    const { lookup, read } = lookupIn(store)
+    for (const name of ['foo.skydns.local.', 'nowhere.skydns.local.', 'x.*.skydns.local.']) {
+      lookup.all(name)
+      read.length = 0
+      lookup.exists(name)
+      expect(read).toEqual([])
+    }
+  })
+})
+
+describe('of very many keys', () => {
+  const entries = Array.from({ length: MOST_KEYS + 2 }, (_, i) => ({
+    key: ['skydns', 'big', `p${i % 2}`, `n${i}`],
+    value: Buffer.from(`{"port":${i}}`),
+    created: 1,
+    modified: 1,
+    expires: undefined
+  }))
+  const full = (count: number): Pick<MemoryStore, 'revision' | 'subtree' | 'at' | 'has'> => ({
+    revision: 1,
+    subtree: (_key, limit) => entries.slice(0, count).slice(0, limit),
+    at: () => [],
+    has: () => true
+  })
+
+  test.each([
+    [MOST_KEYS - 1, MOST_KEYS - 1, []],
+    [MOST_KEYS, MOST_KEYS, []],
+    [MOST_KEYS + 1, MOST_KEYS, ['skydns/big']],
+    [MOST_KEYS + 2, MOST_KEYS, ['skydns/big']]
+  ])('those first in order are taken, and it is told: of %d %d', (count, taken, told) => {
+    const { lookup, cut } = lookupIn(full(count), '.')
+    expect(lookup.all('big.').map(({ port }) => port)).toEqual(Array.from({ length: taken }, (_, i) => i))
+    expect([cut, lookup.gaveUp('big.')]).toEqual([told, false])
+  })
+
+  test('a pattern looks at so many, and gives up where none of them matches', () => {
+    const matching = lookupIn(full(MOST_KEYS + 1), '.')
+    expect(matching.lookup.all('*.p1.*.')).toHaveLength(MOST_KEYS / 2)
+    expect(matching.lookup.gaveUp('*.p1.*.')).toBe(false)
+    for (const [count, gaveUp] of [
+      [MOST_KEYS, false],
+      [MOST_KEYS + 1, true]
+    ] as const) {
+      const { lookup } = lookupIn(full(count), '.')
+      expect([lookup.all('*.p2.*.'), lookup.gaveUp('*.p2.*.')]).toEqual([[], gaveUp])
+    }
+  })
+
+  test('a query looks no further once it has read many times so many, but at what it knows', () => {
+    const { lookup } = lookupIn(full(MOST_KEYS), '.')
+    for (const name of ['a.', 'b.', 'c.', 'd.']) {
+      expect(lookup.mayLook(name)).toBe(true)
+      lookup.all(name)
+    }
+    expect(['d.', 'a.', 'e.'].map((name) => lookup.mayLook(name))).toEqual([true, true, false])
+  })
 })

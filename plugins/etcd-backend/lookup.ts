@@ -1,13 +1,23 @@
-import { countLabels, type Entry, type Key, labelsOf, type Reading } from 'skein/plugin'
+import { countLabels, type Entry, fold, type Key, labelsOf, type Reading } from 'skein/plugin'
 import { distinct, grouped } from './group.js'
 import { readService, type Service, ServiceProblem } from './service.js'
 
+/** How many keys one look-up takes, in key order: of the smallest records, those of A, not many more fit a message. */
+export const MOST_KEYS = 4000
+/** How many keys the look-ups of one query take together, before what leads further is followed no more. */
+const MOST_KEYS_OF_QUERY = 4 * MOST_KEYS
+
 /** What a look-up has found at a name and below it. */
-export interface Found {
+interface Found {
+  readonly name: string
   /** Whether the name exists: a key, or any below it. */
   readonly exists: boolean
   /** In key order. */
-  readonly services: readonly Service[]
+  readonly all: readonly Service[]
+  /** Whether there were more keys than it took. */
+  readonly isCut: boolean
+  /** Grouped and without doubles, made when first asked for. */
+  services?: readonly Service[]
 }
 
 /** What all look-ups of one configuration share. */
@@ -18,11 +28,16 @@ export interface Source {
   readonly ttl: number
   /** Told of a value that is no service. */
   readonly bad: (entry: Entry, problem: string) => void
+  /** Told of a key with more than {@link MOST_KEYS} at or below it. */
+  readonly cut: (key: Key) => void
 }
 
 /** The key of a name: its labels from right to left, below the path. */
 export function keyOf(path: Key, name: string): Key {
-  return [...path, ...labelsOf(name).reverse()]
+  const key = path.slice()
+  const labels = labelsOf(name)
+  for (let i = labels.length - 1; i >= 0; i--) key.push(labels[i]!)
+  return key
 }
 
 /** The labels of the name that a key stands for, leftmost first. */
@@ -38,8 +53,10 @@ export class Lookup {
   readonly source: Source
   readonly #reading: Reading
   readonly #now: number
-  readonly #found = new Map<string, Found>()
-  readonly #services = new Map<string, readonly Service[]>()
+  // Most queries look at one name only.
+  #first: Found | undefined
+  #others: Map<string, Found> | undefined
+  #keys = 0
 
   constructor(reading: Reading, source: Source, apex: string, now: number) {
     this.#reading = reading
@@ -52,24 +69,25 @@ export class Lookup {
     return this.#reading
   }
 
-  /** Everything at a name and below it, `*` and `any` in it matching one label each. */
-  all(name: string): Found {
-    let found = this.#found.get(name)
-    if (found === undefined) {
-      found = this.#look(name)
-      this.#found.set(name, found)
-    }
-    return found
+  /** Whether a name exists, whatever it has. Reads no value; a pattern exists like the part right of its topmost wildcard. */
+  exists(name: string): boolean {
+    if (name === this.apex) return true
+    const known = this.#known(name)
+    if (known !== undefined) return known.exists
+    const base = this.#baseOf(keyOf(this.source.path, name))
+    return base.length === this.#fixed() || this.#reading.has(base)
+  }
+
+  /** The services at a name and below it, `*` and `any` in it matching one label each: of the first {@link MOST_KEYS} keys. */
+  all(name: string): readonly Service[] {
+    return this.#find(name).all
   }
 
   /** {@link Lookup.all}, grouped and without doubles. */
   services(name: string): readonly Service[] {
-    let services = this.#services.get(name)
-    if (services === undefined) {
-      services = distinct(grouped(this.all(name).services))
-      this.#services.set(name, services)
-    }
-    return services
+    const found = this.#find(name)
+    found.services ??= distinct(grouped(found.all))
+    return found.services
   }
 
   /** The services at exactly this name. */
@@ -77,19 +95,55 @@ export class Lookup {
     return distinct(grouped(this.#read(this.#reading.at(keyOf(this.source.path, name)))))
   }
 
+  /** Whether a look-up at this name has taken nothing, and there was more than it takes: nobody knows then. */
+  gaveUp(name: string): boolean {
+    const known = this.#known(name)
+    return known?.isCut === true && known.all.length === 0
+  }
+
+  /** Whether this query may look at a name, as it may at all that are known, and at others until it has read too much. */
+  mayLook(name: string): boolean {
+    return this.#keys < MOST_KEYS_OF_QUERY || this.#known(name) !== undefined
+  }
+
+  #known(name: string): Found | undefined {
+    return this.#first?.name === name ? this.#first : this.#others?.get(name)
+  }
+
+  #find(name: string): Found {
+    const known = this.#known(name)
+    if (known !== undefined) return known
+    const found = this.#look(name)
+    if (this.#first === undefined) this.#first = found
+    else {
+      this.#others ??= new Map()
+      this.#others.set(name, found)
+    }
+    return found
+  }
+
   #look(name: string): Found {
     const key = keyOf(this.source.path, name)
-    const fixed = this.source.path.length + countLabels(this.apex)
-    const pattern = key.findIndex((segment, index) => index >= fixed && isWildcard(segment))
-    if (pattern < 0) {
-      const entries = this.#reading.subtree(key)
-      return { exists: entries.length > 0 || name === this.apex, services: this.#read(entries) }
-    }
-    const base = key.slice(0, pattern)
-    const entries = this.#reading.subtree(base)
-    const matching = entries.filter((entry) => matches(entry.key, key, pattern))
-    // A pattern that matches nothing exists like the part right of its topmost wildcard.
-    return { exists: entries.length > 0 || base.length === fixed, services: this.#read(matching) }
+    const base = this.#baseOf(key)
+    // One more than is taken says whether there are more.
+    const found = this.#reading.subtree(base, MOST_KEYS + 1)
+    const isCut = found.length > MOST_KEYS
+    if (isCut) this.source.cut(base)
+    const entries = isCut ? found.slice(0, MOST_KEYS) : found
+    this.#keys += entries.length
+    const matching = base === key ? entries : entries.filter((entry) => matches(entry.key, key, base.length))
+    return { name, exists: entries.length > 0 || base.length === this.#fixed(), all: this.#read(matching), isCut }
+  }
+
+  /** What is right of the topmost wildcard, or all of it. A label of the zone is none. */
+  #baseOf(key: Key): Key {
+    for (let i = this.#fixed(); i < key.length; i++) if (isWildcard(key[i]!)) return key.slice(0, i)
+    return key
+  }
+
+  /** How many segments the apex has. */
+  #fixed(): number {
+    return this.source.path.length + countLabels(this.apex)
   }
 
   #read(entries: readonly Entry[]): Service[] {
@@ -111,12 +165,7 @@ function isWildcard(label: string): boolean {
 function matches(key: Key, pattern: Key, from: number): boolean {
   if (key.length < pattern.length) return false
   for (let i = from; i < pattern.length; i++) {
-    if (!isWildcard(pattern[i]!) && folded(key[i]!) !== pattern[i]) return false
+    if (!isWildcard(pattern[i]!) && fold(key[i]!) !== pattern[i]) return false
   }
   return true
-}
-
-/** Letters of ASCII in lower case. A segment is octets: those above 0x7f are no letters (RFC 4343 §2). */
-function folded(segment: string): string {
-  return segment.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
 }

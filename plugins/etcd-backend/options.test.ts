@@ -97,6 +97,32 @@ describe('a wrong line is an error with file and line', () => {
   })
 })
 
+describe('a zone without room for the names of its SOA is an error with file and line', () => {
+  // Octets: those of the zone's name on the wire.
+  const zoneOf = (octets: number): string => `${`${'a'.repeat(49)}.`.repeat(4)}${'b'.repeat(octets - 202)}`
+
+  test.each<[string, number, string, string | undefined]>([
+    ['hostmaster', 245, '', 'hostmaster'],
+    ['with a mailbox of its own', 249, 'hostmaster a@example.org', 'ns.dns'],
+    ['none of both', 255, '', 'ns.dns'],
+    ['room for hostmaster', 244, '', undefined],
+    ['room for ns.dns', 248, 'hostmaster a@example.org', undefined]
+  ])('%s: %d octets', async (_title, octets, option, missing) => {
+    const zone = zoneOf(octets)
+    const own = `. {\n  etcd ${zone} {\n    store\n    ${option}\n  }\n}`
+    const ofBlock = `${zone} {\n  etcd {\n    store\n    ${option}\n  }\n}`
+    for (const corefile of [own, ofBlock]) {
+      if (missing === undefined) expect(await ask(corefile, `${zone} LOC`)).toContain('NOERROR | ')
+      else {
+        await expect(serverOf(corefile)).rejects.toMatchObject({
+          code: 'SKEIN_CONFIG',
+          message: `Corefile:2: etcd: the zone "${zone.slice(0, 60)}…" leaves no room for ${missing} in it: a name has 255 octets at most`
+        })
+      }
+    }
+  })
+})
+
 test('the README names the options that there are', async () => {
   const readme = readFileSync(new URL('../../../plugins/etcd-backend/README.md', import.meta.url), 'utf8')
   const options = readme.slice(readme.indexOf('## Options'), readme.indexOf('## Examples'))

@@ -1,4 +1,5 @@
-import { canonicalName, type Directive, type Key, RecordError } from 'skein/plugin'
+import { canonicalName, type Directive, type Key, keyOfPath, RecordError, shown } from 'skein/plugin'
+import { below } from './zone.js'
 
 /** The directive `etcd` as configured. */
 export interface Options {
@@ -31,7 +32,7 @@ type ReadOption = (options: Writable<Options>, option: Directive) => void
 
 /** What reads each option. */
 const READERS: ReadonlyMap<string, ReadOption> = new Map<string, ReadOption>([
-  ['path', (options, option) => (options.path = pathKey(option.only('a path such as /skydns')))],
+  ['path', (options, option) => (options.path = keyOfPath(option.only('a path such as /skydns')))],
   ['store', (options, option) => (options.store = storeFolder(option))],
   ['api', (options, option) => (options.api = apiAddress(option))],
   ['token', (options, option) => (options.token = readToken(option))],
@@ -78,7 +79,20 @@ export function readOptions(directive: Directive): Options {
     const at = remote ?? directive
     at.fail('a store fed from an etcd server is not supported yet, expected `store [DIR]`, the embedded store')
   }
+  for (const zone of options.zones) checkSoa(directive, zone, options.hostmaster)
   return options
+}
+
+/** Without an SOA there is no negative answer: its names must be names. */
+function checkSoa(directive: Directive, zone: string, hostmaster: string | undefined): void {
+  for (const labels of hostmaster === undefined ? ['ns.dns', 'hostmaster'] : ['ns.dns']) {
+    try {
+      canonicalName(below(labels, zone))
+    } catch (error) {
+      if (!(error instanceof RecordError)) throw error
+      directive.fail(`the zone ${shown(zone)} leaves no room for ${labels} in it: a name has 255 octets at most`)
+    }
+  }
 }
 
 function wholeNumber(option: Directive, min: number, max: number): number {
@@ -98,7 +112,7 @@ function apiAddress(option: Directive): string {
   const text = option.only(expected)
   const [, port] = /^(?:\[[^\]]+\]|[^:[\]]+):(\d{1,5})$/.exec(text) ?? []
   if (text !== 'off' && !/^unix:./.test(text) && (port === undefined || Number(port) > 65535)) {
-    option.fail(`expected ${expected}, not ${JSON.stringify(text)}`)
+    option.fail(`expected ${expected}, not ${shown(text)}`)
   }
   return text
 }
@@ -113,7 +127,7 @@ function zoneName(directive: Directive, text: string): string {
   try {
     return canonicalName(text)
   } catch (error) {
-    if (error instanceof RecordError) return directive.fail(`expected a domain name, not ${JSON.stringify(text)}: ${error.message}`)
+    if (error instanceof RecordError) return directive.fail(`expected a domain name, not ${shown(text)}: ${error.message}`)
     throw error
   }
 }
@@ -123,11 +137,4 @@ function mailbox(option: Directive): string {
   const text = option.only('a mail address')
   const at = text.indexOf('@')
   return zoneName(option, at < 0 ? text : `${text.slice(0, at).replaceAll('.', '\\.')}.${text.slice(at + 1)}`)
-}
-
-function pathKey(path: string): Key {
-  return path
-    .split('/')
-    .filter((segment) => segment !== '')
-    .map((segment) => Buffer.from(segment, 'utf8').toString('latin1'))
 }

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Message, Query } from 'skein/plugin'
-import { serverOf, type TestServer } from 'skein/testing'
+import { serverOf, TestClock, type TestServer } from 'skein/testing'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-etcd-'))
@@ -30,8 +30,8 @@ const world = {
     gone: (query) => query.fail('NXDOMAIN', 'forwarded'),
     servfail: (query) => query.fail('SERVFAIL', 'upstream-failed', { problem: 'timeout' }),
     refused: (query) => query.fail('REFUSED', 'forwarded'),
-    ndots: (query) => query.fail('SERVFAIL', 'ndots', { ra: true }),
-    norec: (query) => query.fail('SERVFAIL', 'no-recursion'),
+    ndots: (query) => query.fail('SERVFAIL', 'ndots', { ra: true, origin: { kind: 'none' } }),
+    norec: (query) => query.fail('SERVFAIL', 'no-recursion', { origin: { kind: 'none' } }),
     drop: () => Symbol.for('skein.drop') as never,
     throw: () => {
       throw new Error('boom')
@@ -181,12 +181,36 @@ describe('a name outside the zone is asked of the server itself', () => {
   })
 })
 
+describe('addresses of targets outside', () => {
+  test('are left out where they do not come within a second, and an answer that rests on them waits', async () => {
+    let answerNow = (): void => {}
+    const late = new Promise<void>((resolve) => {
+      answerNow = resolve
+    })
+    world.answers.late = ((query: Query) => late.then(() => query.reply({ answer: [address(query, '192.0.2.9')] }))) as never
+    const clock = new TestClock()
+    server = await serverOf('. {\n  etcd z {\n    store\n  }\n  world\n}', {
+      file,
+      clock,
+      services: { '/skydns/z/srv': { host: 'late.example', port: 1 } }
+    })
+    const srv = server.ask('srv.z. SRV')
+    const a = server.ask('srv.z. A')
+    await new Promise(setImmediate)
+    clock.advance(1000)
+    expect(await srv).toMatchObject({ answer: ['srv.z. 3600 SRV 10 100 1 late.example.'], additional: [] })
+    answerNow()
+    expect((await a).answer).toContain('late.example. 60 A 192.0.2.9')
+  })
+})
+
 describe('what comes after the services', () => {
   test('fails for itself where they let a name fall through', async () => {
     install('boom', 'setup: () => ({ handle: () => { throw new Error("boom") } })')
     server = await serverOf('. {\n  etcd z {\n    store\n    fallthrough\n  }\n  boom\n}', { file })
     const { rcode, edns } = await server.ask('a.z. A', { edns: 1232 })
-    expect([rcode, edns?.options]).toEqual(['SERVFAIL', []])
+    // Not a word of the store.
+    expect([rcode, edns?.options.map(([code, data]) => [code, [...data]])]).toEqual(['SERVFAIL', [[15, [0, 0]]]])
     expect(server.log.lines).toEqual(['[ERROR] a.z. A: a plugin failed: Error: boom'])
   })
 })
@@ -215,9 +239,20 @@ describe('a reply says what of the store it rests on', () => {
     ['b.z. A', ['skydns/z/b', 'skydns/z/a']],
     ['b.z. CNAME', ['skydns/z/b', 'skydns/z/b']],
     ['x.y.*.z. A', ['skydns/z']],
+    ['x.*.a.z. A', ['skydns/z/a']],
+    ['x.*.a.z. LOC', ['skydns/z/a']],
+    ['x.y.*.z. LOC', []],
+    ['a.z. LOC', ['skydns/z/a']],
+    ['a.z. NS', ['skydns/z/a']],
+    ['a.z. CNAME', ['skydns/z/a', 'skydns/z/a']],
+    ['nowhere.z. TXT', ['skydns/z/nowhere']],
+    ['nowhere.z. LOC', ['skydns/z/nowhere']],
+    ['nowhere.z. CNAME', ['skydns/z/nowhere', 'skydns/z/nowhere']],
+    ['z. TXT', ['skydns/z']],
+    ['z. LOC', []],
     ['nowhere.z. A', ['skydns/z/nowhere']],
     ['a.z. AAAA', ['skydns/z/a']],
-    ['z. NS', ['skydns/z', 'skydns/z/dns/ns']],
+    ['z. NS', ['skydns/z/dns/ns']],
     ['z. SOA', []],
     ['1.in-addr.arpa. PTR', ['skydns/arpa/in-addr/1']],
     ['2.in-addr.arpa. PTR', ['skydns/arpa/in-addr/2', 'skydns/arpa/in-addr/2']]
@@ -231,7 +266,7 @@ describe('a reply says what of the store it rests on', () => {
     const corefile = '. {\n  spy\n  etcd z {\n    store\n    fallthrough\n  }\n  witness\n}\ny {\n  etcd {\n    store\n  }\n}'
     install(
       'witness',
-      `setup: () => ({ handle: (query) => query.reply({ origin: { kind: 'witness', reads: query.get({ name: 'store/reads' }) } }) })`
+      `setup: () => ({ handle: (query) => query.reply({ origin: { kind: 'witness', reads: query.get({ name: 'store/reads' }).reads } }) })`
     )
     server = await serverOf(corefile, { file, services: { '/skydns/z/a': { host: 'b.y' }, '/skydns/y/b': { host: '192.0.2.1' } } })
     expect((await server.ask('a.z. A')).answer).toEqual(['a.z. 60 CNAME b.y.', 'b.y. 60 A 192.0.2.1'])

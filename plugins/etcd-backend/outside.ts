@@ -1,4 +1,4 @@
-import { type MaybePromise, type Query, type Reply, type ResourceRecord, type RRType, sameName, withTtl } from 'skein/plugin'
+import { type MaybePromise, type Query, type Reply, type ResourceRecord, type RRType, sameName, storeReads, withTtl } from 'skein/plugin'
 
 /** What a look-up outside the zone came to. */
 export type OutsideAnswer =
@@ -9,36 +9,55 @@ export type OutsideAnswer =
   /** Somebody was asked and did not answer properly. */
   | { readonly kind: 'failed' }
 
+/** The types of addresses. */
 export type AddressType = 'A' | 'AAAA'
 
-/** Reasons of replies that say that no server was asked. */
-const NOT_SENT: readonly (string | undefined)[] = ['not-served', 'ndots', 'no-recursion', 'too-deep']
+/** One that is needed. */
+interface Missed {
+  readonly name: string
+  readonly type: AddressType
+}
+
+const NOTHING_MISSED: readonly Missed[] = []
+const NO_READS: readonly number[] = []
+/** The bit of a header that says that the message was cut. */
+const TC = 0x0200
 const MAX_CNAMES = 8
 /** Services that name each other crosswise have more ways through them than anybody can wait for. */
 const MOST_FOLLOWED = 2000
+/** Look-ups at once: an answer with more names outside takes several rounds. */
+const MOST_AT_ONCE = 100
 
 /**
  * The names outside the zone that an answer needs. The rules are pure functions that run to their end with what is known;
  * what they missed is then looked up, and they run again.
  */
 export class Outside {
-  readonly #known: Map<string, OutsideAnswer>
-  /** Look-ups that were missed in this run. */
-  readonly missed: { readonly name: string; readonly type: AddressType }[] = []
+  readonly #known: Map<string, OutsideAnswer> | undefined
+  // Most queries need nothing from outside.
+  #missed: Map<string, Missed> | undefined
   /** What the answers that are known have read of the store themselves. */
   readonly reads: readonly number[]
   #followed = 0
 
-  constructor(known: Map<string, OutsideAnswer> = new Map(), reads: readonly number[] = []) {
+  constructor(known?: Map<string, OutsideAnswer>, reads: readonly number[] = NO_READS) {
     this.#known = known
     this.reads = reads
   }
 
+  /** Look-ups that were missed in this run. */
+  get missed(): readonly Missed[] {
+    return this.#missed === undefined ? NOTHING_MISSED : [...this.#missed.values()]
+  }
+
   /** What is known of a name; `none` where it has yet to be looked up. */
   find(name: string, type: AddressType): OutsideAnswer {
-    const answer = this.#known.get(`${name} ${type}`)
+    const what = `${name} ${type}`
+    const answer = this.#known?.get(what)
     if (answer !== undefined) return answer
-    if (!this.missed.some((other) => other.name === name && other.type === type)) this.missed.push({ name, type })
+    this.#missed ??= new Map()
+    // The others are missed again when these are known.
+    if (this.#missed.size < MOST_AT_ONCE) this.#missed.set(what, { name, type })
     return { kind: 'none' }
   }
 
@@ -47,17 +66,32 @@ export class Outside {
     return this.#followed++ < MOST_FOLLOWED
   }
 
-  /** Looks up what was missed, all at once; gives what is known then. */
-  async fetch(query: Query, resolve: (query: Query) => MaybePromise<Reply>, ttl: number): Promise<Outside> {
+  /**
+   * Looks up what was missed, all at once; gives what is known then. What has not come when `patience` is over counts as failed,
+   * and goes on without anybody waiting for it.
+   */
+  async fetch(query: Query, resolve: (query: Query) => MaybePromise<Reply>, ttl: number, patience?: Promise<unknown>): Promise<Outside> {
     const reads = [...this.reads]
-    await Promise.all(
+    const known = this.#known ?? new Map<string, OutsideAnswer>()
+    const done = Promise.all(
       this.missed.map(async ({ name, type }) => {
-        const reply = await resolve(query.ask(name, type))
+        const inner = query.ask(name, type)
+        const reply = await resolve(inner)
         if (typeof reply !== 'symbol') reads.push(...(reply.origin?.reads ?? []))
-        this.#known.set(`${name} ${type}`, readOutside(reply, name, type, ttl))
+        reads.push(...(inner.get(storeReads)?.reads ?? []))
+        known.set(`${name} ${type}`, readOutside(reply, name, type, ttl))
       })
     )
-    return new Outside(this.#known, reads)
+    if (patience === undefined) await done
+    else {
+      await Promise.race([done, patience])
+      // Not to be set once the answer is made: the map is the next run's own.
+      done.catch(() => {})
+      const come = new Map(known)
+      for (const { name, type } of this.missed) if (!come.has(`${name} ${type}`)) come.set(`${name} ${type}`, { kind: 'failed' })
+      return new Outside(come, [...reads])
+    }
+    return new Outside(known, reads)
   }
 }
 
@@ -65,11 +99,13 @@ export class Outside {
 export function readOutside(reply: Reply, name: string, type: RRType, ttl: number): OutsideAnswer {
   if (typeof reply === 'symbol') return { kind: 'failed' }
   if (reply.rcode === 'NXDOMAIN') return { kind: 'none' }
-  if (reply.rcode !== 'NOERROR') return { kind: NOT_SENT.includes(reply.why) ? 'none' : 'failed' }
+  // What is cut is not whole, and cannot be asked for again by a client who sees our own answer.
+  if (reply.flags & TC) return { kind: 'failed' }
+  if (reply.rcode !== 'NOERROR') return { kind: reply.origin?.kind === 'none' ? 'none' : 'failed' }
   const records: ResourceRecord[] = []
   let owner = name
   for (let cnames = 0; cnames <= MAX_CNAMES; cnames++) {
-    const here = reply.answer.filter((record) => sameName(record.owner, owner))
+    const here = reply.answer.filter((record) => isUsable(record) && sameName(record.owner, owner))
     const addresses = here.filter((record) => record.type === type)
     if (addresses.length > 0) return { kind: 'found', records: [...records, ...addresses.map((record) => withTtl(record, ttl))] }
     const alias = here.find((record) => record.type === 'CNAME')
@@ -79,4 +115,9 @@ export function readOutside(reply: Reply, name: string, type: RRType, ttl: numbe
   }
   // So many CNAMEs are a loop, and nothing that anybody could follow.
   return { kind: 'failed' }
+}
+
+/** A record of class IN with rdata: what an upstream says in other classes, or in none, is not for our clients. */
+function isUsable(record: ResourceRecord): boolean {
+  return (record.class ?? 'IN') === 'IN' && typeof record.rdata === 'string'
 }

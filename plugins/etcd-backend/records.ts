@@ -1,11 +1,13 @@
 /** SRV, MX, NS, TXT, SOA out of services. Pure functions. */
 import { isWithin, labelsOf, nameOfLabels, type ResourceRecord, type RRType } from 'skein/plugin'
 import { addressPath } from './address.js'
+import { allDiffer } from './group.js'
 import { type Lookup, labelsOfKey } from './lookup.js'
 import type { AddressType, Outside } from './outside.js'
 import type { Host, Service } from './service.js'
+import { below } from './zone.js'
 
-/** An answer with the address records of its targets. */
+/** An answer, no record twice, with the address records of its targets. */
 export interface Targets {
   readonly answer: readonly ResourceRecord[]
   readonly additional: readonly ResourceRecord[]
@@ -33,7 +35,7 @@ export function srvRecords(lookup: Lookup, outside: Outside, name: string, owner
     const weight = Math.max(1, Math.floor((weightOf(service) * 100) / sums.get(priority)!))
     return { owner, type: 'SRV', ttl: service.ttl, rdata: { priority, weight, port: service.port, target } }
   })
-  return { answer, additional: additionalFor(lookup, outside, targets) }
+  return withAddresses(lookup, outside, targets, answer)
 }
 
 /** MX records of the services with `mail`; these are not grouped. */
@@ -47,43 +49,58 @@ export function mxRecords(lookup: Lookup, outside: Outside, services: readonly S
       rdata: { preference: service.priority || defaultPriority, exchange: name }
     })
   )
-  return { answer, additional: additionalFor(lookup, outside, targets) }
+  return withAddresses(lookup, outside, targets, answer)
 }
 
 /** NS records of the apex: the services under `ns.dns` that are addresses, each under its key's name. */
 export function nsRecords(lookup: Lookup, owner: string, skipped: (service: Service) => void): Targets {
-  const name = lookup.apex === '.' ? 'ns.dns.' : `ns.dns.${lookup.apex}`
-  const services = lookup.services(name).filter((service) => {
+  const services = lookup.services(below('ns.dns', lookup.apex)).filter((service) => {
     const usable = service.host !== undefined && service.host.kind !== 'name'
     if (!usable) skipped(service)
     return usable
   })
   const targets = targetsOf(lookup, services).map((target) => ({ ...target, name: ownName(lookup, target.service) ?? target.name }))
   const answer = targets.map(({ service, name: server }): ResourceRecord => ({ owner, type: 'NS', ttl: service.ttl, rdata: server }))
-  return { answer, additional: additionalFor(lookup, undefined, targets) }
+  return withAddresses(lookup, undefined, targets, answer)
 }
 
 /** TXT records: text octet for octet, cut into character-strings. */
-export function txtRecords(services: readonly Service[], owner: string): ResourceRecord[] {
-  return services
-    .filter(({ text }) => text !== '')
-    .map(({ text, ttl }) => {
-      const octets = Buffer.from(text, 'utf8')
-      const strings: Buffer[] = []
-      for (let at = 0; at < octets.length; at += MAX_STRING) strings.push(octets.subarray(at, at + MAX_STRING))
-      return { owner, type: 'TXT', ttl, rdata: strings }
-    })
+export function txtRecords(services: readonly Service[], owner: string): readonly ResourceRecord[] {
+  const withText = services.filter(({ text }) => text !== '')
+  const records = withText.map(({ text, ttl }): ResourceRecord => {
+    const octets = Buffer.from(text, 'utf8')
+    const strings: Buffer[] = []
+    for (let at = 0; at < octets.length; at += MAX_STRING) strings.push(octets.subarray(at, at + MAX_STRING))
+    return { owner, type: 'TXT', ttl, rdata: strings }
+  })
+  return allDiffer(withText, ({ text }) => text) ? records : distinctRecords(records)
+}
+
+/**
+ * The answer and the address records of its targets. Records can say the same only where targets do: services that differ may
+ * not, once labels are stripped, priorities filled in and weights rounded.
+ */
+function withAddresses(
+  lookup: Lookup,
+  outside: Outside | undefined,
+  targets: readonly Target[],
+  answer: readonly ResourceRecord[]
+): Targets {
+  const differ = allDiffer(targets, ({ name }) => name)
+  return { answer: differ ? answer : distinctRecords(answer), additional: additionalFor(lookup, outside, targets, differ) }
 }
 
 /** The target of each service with a host: the host's name, or the key's own where it is an address; less the stripped labels. */
 function targetsOf(lookup: Lookup, services: readonly Service[]): Target[] {
-  return services.flatMap((service) => {
+  const targets: Target[] = []
+  for (const service of services) {
     const { host } = service
-    if (host === undefined) return []
+    if (host === undefined) continue
     const name = host.kind === 'name' ? host.name : ownName(lookup, service)
     // A key with a segment that is no label has no name of its own to point to.
-    return name === undefined ? [] : [{ service, host, name: stripped(name, service.targetStrip) }]
-  })
+    if (name !== undefined) targets.push({ service, host, name: stripped(name, service.targetStrip) })
+  }
+  return targets
 }
 
 function ownName(lookup: Lookup, { key }: Service): string | undefined {
@@ -98,7 +115,12 @@ function stripped(name: string, labels: number): string {
 }
 
 /** The address records of the targets, each target once: of a service that is an address its own, else what the name leads to. */
-function additionalFor(lookup: Lookup, outside: Outside | undefined, targets: readonly Target[]): readonly ResourceRecord[] {
+function additionalFor(
+  lookup: Lookup,
+  outside: Outside | undefined,
+  targets: readonly Target[],
+  differ: boolean
+): readonly ResourceRecord[] {
   const records: ResourceRecord[] = []
   const names = new Set<string>()
   for (const { service, host, name } of targets) {
@@ -110,7 +132,8 @@ function additionalFor(lookup: Lookup, outside: Outside | undefined, targets: re
       for (const record of addressesOf(lookup, outside!, name, type)) records.push(record)
     }
   }
-  return oneTtl(distinctRecords(records))
+  // Addresses at names that all differ are each a set of its own.
+  return differ && names.size === 0 ? records : oneTtl(distinctRecords(records))
 }
 
 function addressesOf(lookup: Lookup, outside: Outside, name: string, type: AddressType): readonly ResourceRecord[] {

@@ -21,7 +21,7 @@ function lookupIn(services: Services): Lookup {
     at: (key) => store.at(key),
     has: (key) => store.has(key)
   }
-  return new Lookup(reading, { path: [], ttl: 3600, bad: () => {} }, 'z.', 0)
+  return new Lookup(reading, { path: [], ttl: 3600, bad: () => {}, cut: () => {} }, 'z.', 0)
 }
 
 const shown = ({ owner, ttl, type, rdata }: ResourceRecord): string =>
@@ -191,6 +191,26 @@ describe('SRV', () => {
     expect(srv(services)).toEqual(answer)
   })
 
+  test.each<[string, Services, readonly string[]]>([
+    [
+      'after labels are stripped',
+      { 'x.a': to('192.0.2.1', { targetstrip: 1 }), 'y.a': to('192.0.2.2', { targetstrip: 1 }) },
+      ['10 50 0 a.z.']
+    ],
+    ['where one says the default priority', { 'x.a': to('b.c'), 'y.a': to('b.c', { priority: 10 }) }, ['10 50 0 b.c.']],
+    ['where one says the default weight', { 'x.a': to('b.c'), 'y.a': to('b.c', { weight: 100 }) }, ['10 50 0 b.c.']],
+    [
+      'where weights are rounded',
+      { 'x.a': to('b.c', { weight: 1000 }), 'y.a': to('b.c', { weight: 1001 }), 'z.a': to('c.c', { weight: 1 }) },
+      ['10 49 0 b.c.', '10 50 0 b.c.', '10 1 0 c.c.']
+    ],
+    ['where texts alone differ', { 'x.a': to('b.c', { text: '1' }), 'y.a': to('b.c', { text: '2' }) }, ['10 50 0 b.c.']],
+    ['where keys differ in case alone', { 'X.a': to('192.0.2.1'), 'x.a': to('192.0.2.2') }, ['10 50 0 x.a.z.']],
+    ['but not where ports differ', { 'x.a': to('b.c'), 'y.a': to('b.c', { port: 1 }) }, ['10 50 0 b.c.', '10 50 1 b.c.']]
+  ])('is there once: %s', (_title, services, answer) => {
+    expect(srv(services)).toEqual(answer)
+  })
+
   test('has a weight of at least 1 among a hundred and one', () => {
     const services = Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`n${i}.a`, to(`192.0.2.${i}`)]))
     const weights = srv(services).map((text) => text.split(' ')[1])
@@ -219,7 +239,7 @@ describe('SRV', () => {
     store.put(['z', 'a', 'x'.repeat(64)], '{"host":"192.0.2.1"}')
     store.put(['z', 'a', 'y'], '{"host":"192.0.2.2"}')
     const reading: Reading = { reads: [], revision: 1, subtree: (key) => store.subtree(key), at: (key) => store.at(key), has: () => true }
-    const lookup = new Lookup(reading, { path: [], ttl: 60, bad: () => {} }, 'z.', 0)
+    const lookup = new Lookup(reading, { path: [], ttl: 60, bad: () => {}, cut: () => {} }, 'z.', 0)
     expect(srvRecords(lookup, new Outside(), 'a.z.', 'a.z.', 10).answer).toHaveLength(1)
     expect(addressPath(lookup, new Outside(), 'a.z.', 'A').records).toHaveLength(2)
   })
@@ -230,7 +250,7 @@ test('MX has the services that it is given, with priorities and stripped targets
     '1.a': to('192.0.2.1', { mail: true, targetstrip: 1 }),
     '2.a': to('mx.example.net', { mail: true, priority: 5 })
   })
-  const { answer, additional } = mxRecords(lookup, new Outside(), lookup.all('a.z.').services, 'a.z.', 10)
+  const { answer, additional } = mxRecords(lookup, new Outside(), lookup.all('a.z.'), 'a.z.', 10)
   expect(answer.map(shown)).toEqual([
     'a.z. 3600 MX {"preference":10,"exchange":"a.z."}',
     'a.z. 3600 MX {"preference":5,"exchange":"mx.example.net."}'

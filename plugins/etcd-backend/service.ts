@@ -1,4 +1,4 @@
-import { canonicalName, type Entry, ipv4Octets, ipv4Text, ipv6Octets, ipv6Text, type Key, RecordError } from 'skein/plugin'
+import { canonicalName, type Entry, ipv4Octets, ipv4Text, ipv6Octets, ipv6Text, type Key, RecordError, shown } from 'skein/plugin'
 
 /** An address or a name that a service stands for. */
 export type Host = { readonly kind: 'A' | 'AAAA'; readonly address: string } | { readonly kind: 'name'; readonly name: string }
@@ -83,20 +83,20 @@ function folded(value: Fields): Fields {
 function number(fields: Fields, field: string, max: number): number {
   const value = fields[field] ?? 0
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > max) {
-    throw new ServiceProblem(`has ${field} ${shown(value)}, expected a whole number from 0 to ${max}`)
+    throw new ServiceProblem(`has ${field} ${shownValue(value)}, expected a whole number from 0 to ${max}`)
   }
   return value
 }
 
 function string(fields: Fields, field: string): string {
   const value = fields[field] ?? ''
-  if (typeof value !== 'string') throw new ServiceProblem(`has ${field} ${shown(value)}, expected text in quotes`)
+  if (typeof value !== 'string') throw new ServiceProblem(`has ${field} ${shownValue(value)}, expected text in quotes`)
   return value
 }
 
 function boolean(fields: Fields, field: string): boolean {
   const value = fields[field] ?? false
-  if (typeof value !== 'boolean') throw new ServiceProblem(`has ${field} ${shown(value)}, expected true or false`)
+  if (typeof value !== 'boolean') throw new ServiceProblem(`has ${field} ${shownValue(value)}, expected true or false`)
   return value
 }
 
@@ -117,6 +117,6 @@ function readHost(text: string): Host | undefined {
   }
 }
 
-function shown(value: unknown): string {
-  return JSON.stringify(value).slice(0, 80)
+function shownValue(value: unknown): string {
+  return typeof value === 'string' ? shown(value) : JSON.stringify(value).slice(0, 80)
 }

@@ -1,7 +1,9 @@
-import { type Clock, type Counter, FormatError, type Host, type Message, type Query } from 'skein/plugin'
-import { type Asking, type Exchange, type Failure, type Outcome, readReply } from './exchange.js'
+import { type Clock, type Counter, FormatError, type Host, type Message, type Query, type Shared } from 'skein/plugin'
+import { type Asking, type Failure, type Outcome, readReply } from './exchange.js'
+import { failureText } from './failure-text.js'
 import type { Options } from './options.js'
 import { TcpExchange } from './tcp-exchange.js'
+import { Turnstile } from './turnstile.js'
 import { UdpExchange } from './udp-exchange.js'
 import type { Upstream } from './upstream-address.js'
 import { Upstreams } from './upstreams.js'
@@ -21,6 +23,8 @@ export interface Counters {
 
 /** All attempts for one question take no longer than this, or one `read_timeout`. */
 const TOTAL_MS = 5000
+/** Sockets open at once for all `forward` of the process: half of what a process may mostly open, so that those who listen get theirs. */
+const MAX_SOCKETS = 512
 /** A datagram may get lost: so often each upstream is asked, while there is time. */
 const ROUNDS = 2
 /** What passes every network unfragmented (DNS flag day 2020), and what every reader can take (RFC 6891 §6.2.3). */
@@ -34,7 +38,9 @@ export class Attempts {
   readonly #clock: Clock
   readonly #counters: Counters
   readonly #upstreams: Upstreams
-  readonly #open = new Set<Exchange>()
+  /** What is open, or waits to be. */
+  readonly #underWay = new Set<{ cancel(): void }>()
+  #sockets: Shared<Turnstile> | undefined
   #isStopped = false
 
   constructor(options: Options, host: Host, counters: Counters) {
@@ -45,12 +51,16 @@ export class Attempts {
     this.#upstreams = new Upstreams(options.upstreams, options.policy, host.clock, host.random)
   }
 
+  async start(): Promise<void> {
+    this.#sockets = await this.#host.shared('forward/sockets', () => ({ value: new Turnstile(MAX_SOCKETS) }))
+  }
+
   /** The first proper reply, or what the last attempt failed of. */
   async ask(query: Query, overTcp: boolean): Promise<Result> {
     const order = this.#upstreams.order()
     const deadline = this.#clock.monotonic() + Math.max(TOTAL_MS, this.#options.readTimeoutMs)
     let cut: Message | undefined
-    let failure: Failure = { kind: 'failed', problem: 'no time was left to ask', wasReached: false }
+    let failure: Failure = { kind: 'failed', problem: 'no time was left to ask', wasReached: false, isOurs: true }
     for (let attempt = 0; attempt < order.length * ROUNDS && !this.#isStopped && this.#clock.monotonic() < deadline; attempt++) {
       const upstream = order[attempt % order.length]!
       let outcome = await this.#exchange(query, upstream, overTcp, deadline)
@@ -59,10 +69,10 @@ export class Attempts {
         this.#counters.truncatedRetries.value++
         outcome = await this.#exchange(query, upstream, true, deadline)
       }
-      this.#upstreams.asked(upstream, outcome.kind === 'reply')
+      if (outcome.kind !== 'failed' || !outcome.isOurs) this.#upstreams.asked(upstream, outcome.kind === 'reply')
       if (outcome.kind === 'reply') return { ...outcome, isCut: false }
       this.#counters.failures.value++
-      if (outcome.kind === 'failed') failure = { ...outcome, wasReached: failure.wasReached || outcome.wasReached }
+      if (outcome.kind === 'failed') failure = after(failure, outcome)
     }
     return cut === undefined ? failure : { kind: 'reply', message: cut, isCut: true }
   }
@@ -70,23 +80,65 @@ export class Attempts {
   /** Ends every attempt; what comes later fails at once. */
   stop(): void {
     this.#isStopped = true
-    for (const exchange of this.#open) exchange.cancel()
+    for (const one of this.#underWay) one.cancel()
   }
 
-  async #exchange(query: Query, upstream: Upstream, overTcp: boolean, deadline: number): Promise<Outcome> {
-    const id = this.#host.random.below(0x10000)
-    const timeoutMs = Math.max(0, Math.min(this.#options.readTimeoutMs, deadline - this.#clock.monotonic()))
-    const asking: Asking = { query, upstream, id, octets: query.octets(id, ednsFor(query)), timeoutMs }
-    this.#counters.requests.value++
-    const exchange = overTcp
-      ? new TcpExchange(asking, this.#clock)
-      : new UdpExchange(asking, this.#clock, () => this.#counters.ignored.value++)
-    this.#open.add(exchange)
-    if (this.#isStopped) exchange.cancel()
-    const outcome = await exchange.outcome
-    this.#open.delete(exchange)
-    return outcome
+  /** Gives back what `start` took, once nothing is under way. */
+  async close(): Promise<void> {
+    await this.#sockets?.release()
   }
+
+  /** One attempt, as soon as there is a socket for it. */
+  async #exchange(query: Query, upstream: Upstream, overTcp: boolean, deadline: number): Promise<Outcome> {
+    const sockets = this.#sockets!.value
+    const entering = sockets.enter(this.#clock, this.#leftMs(deadline))
+    if (!(await this.#until(entering.entered, entering))) {
+      const ends = { transport: overTcp ? 'tcp' : 'udp', local: undefined, remote: upstream.text } as const
+      return { kind: 'failed', problem: failureText('no socket was free in time', ends), wasReached: false, isOurs: true }
+    }
+    try {
+      const exchange = this.#exchangeOf(query, upstream, overTcp, this.#leftMs(deadline))
+      this.#counters.requests.value++
+      return await this.#until(exchange.run(), exchange)
+    } finally {
+      sockets.leave()
+    }
+  }
+
+  #exchangeOf(query: Query, upstream: Upstream, overTcp: boolean, leftMs: number): TcpExchange | UdpExchange {
+    const id = this.#host.random.below(0x10000)
+    const { readTimeoutMs } = this.#options
+    const timeoutMs = Math.min(readTimeoutMs, leftMs)
+    const asking: Asking = {
+      query,
+      upstream,
+      id,
+      octets: query.octets(id, ednsFor(query)),
+      timeoutMs,
+      isCutShort: timeoutMs < readTimeoutMs / 2
+    }
+    return overTcp ? new TcpExchange(asking, this.#clock) : new UdpExchange(asking, this.#clock, () => this.#counters.ignored.value++)
+  }
+
+  /** What comes of something that `stop` cancels. */
+  async #until<T>(value: T | Promise<T>, one: { cancel(): void }): Promise<T> {
+    this.#underWay.add(one)
+    if (this.#isStopped) one.cancel()
+    try {
+      return await value
+    } finally {
+      this.#underWay.delete(one)
+    }
+  }
+
+  #leftMs(deadline: number): number {
+    return Math.max(0, deadline - this.#clock.monotonic())
+  }
+}
+
+/** What two failures of one question come to: the words of the later one. */
+function after(before: Failure, failure: Failure): Failure {
+  return { ...failure, wasReached: before.wasReached || failure.wasReached, isOurs: before.isOurs && failure.isOurs }
 }
 
 /** EDNS where the asker speaks it: an upstream that does not then says so to somebody who understands. Never the asker's options. */

@@ -16,6 +16,7 @@ export interface Acts {
   tcp?(asked: Asked, socket: Socket): void
 }
 
+/** An upstream in the hands of a test. */
 export interface FakeUpstream {
   readonly port: number
   /** The questions so far. */

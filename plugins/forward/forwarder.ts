@@ -1,10 +1,25 @@
-import { type Counter, countLabels, type Host, isWithin, type MaybePromise, type Next, type Query, type Reply } from 'skein/plugin'
+import {
+  type Counter,
+  countLabels,
+  type ExtendedError,
+  type Host,
+  isMetaType,
+  isWithin,
+  type MaybePromise,
+  type Next,
+  type Query,
+  type Reply
+} from 'skein/plugin'
 import { Attempts, type Counters, type Result } from './attempts.js'
+import type { Failure } from './exchange.js'
 import type { Options } from './options.js'
 
-/** Askers that wait at once; beyond it the server would only gather sockets. */
+/** Askers that wait at once; beyond it the server would only gather questions that nobody answers in time. */
 const MAX_WAITING = 10_000
-/** RFC 8914 §4.23 and §4.24. */
+/** The numbers of extended errors: RFC 8914 §4.1, §4.21, §4.22, §4.23 and §4.24. */
+const OTHER_ERROR = 0
+const NOT_AUTHORITATIVE = 20
+const NOT_SUPPORTED = 21
 const NO_REACHABLE_AUTHORITY = 22
 const NETWORK_ERROR = 23
 /** RD, AD and CD: what an upstream's answer may depend on. */
@@ -30,15 +45,23 @@ export class Forwarder {
     const { from, except, noRec, ndots } = this.#options
     if (!isWithin(query.qname, from) || query.within(except) !== undefined) return next(query)
     // Only clients are refused: the server's own answers may need names outside its zones.
-    if (noRec && query.depth === 0) return query.fail('SERVFAIL', 'no-recursion')
-    if (countLabels(query.qname) < ndots) return query.fail('SERVFAIL', 'ndots', { ra: true })
-    if (isMeta(query.question.qtype)) return query.fail('REFUSED', 'meta-type')
-    if (this.#isStopped) return query.fail('SERVFAIL', 'stopping', { ra: true })
+    if (noRec && query.depth === 0) return notAsked(query, 'SERVFAIL', 'no-recursion', false, { code: NOT_AUTHORITATIVE })
+    if (countLabels(query.qname) < ndots)
+      return notAsked(query, 'SERVFAIL', 'ndots', true, {
+        code: OTHER_ERROR,
+        text: `names of fewer than ${ndots} labels are not forwarded`
+      })
+    if (isMeta(query.question.qtype)) return notAsked(query, 'REFUSED', 'meta-type', false, { code: NOT_SUPPORTED })
+    if (this.#isStopped) return stopping(query)
     if (this.#waiting >= MAX_WAITING) {
       this.#rejects.value++
-      return query.fail('REFUSED', 'too-many')
+      return query.fail('REFUSED', 'too-many', { extendedErrors: [{ code: OTHER_ERROR, text: 'too many questions wait for upstreams' }] })
     }
     return this.#forward(query)
+  }
+
+  start(): Promise<void> {
+    return this.#attempts.start()
   }
 
   /** Ends all that is in flight with SERVFAIL. */
@@ -46,6 +69,7 @@ export class Forwarder {
     this.#isStopped = true
     this.#attempts.stop()
     await Promise.allSettled(this.#inFlight.values())
+    await this.#attempts.close()
   }
 
   async #forward(query: Query): Promise<Reply> {
@@ -71,12 +95,10 @@ export class Forwarder {
   #reply(query: Query, result: Result): Reply {
     // A client over UDP comes again over TCP; nobody else can do anything with half an answer.
     if (result.kind === 'reply' && (!result.isCut || (query.client.transport === 'udp' && query.depth === 0))) return result.message
-    if (this.#isStopped) return query.fail('SERVFAIL', 'stopping', { ra: true })
-    const failed = result.kind === 'failed' ? result : { problem: 'truncated, and no answer over TCP', wasReached: true }
-    const reason = failed.wasReached
-      ? { code: NETWORK_ERROR, text: 'no upstream gave a proper answer' }
-      : { code: NO_REACHABLE_AUTHORITY, text: 'no upstream can be reached' }
-    return query.fail('SERVFAIL', 'upstream-failed', { ra: true, problem: failed.problem, extendedErrors: [reason] })
+    if (this.#isStopped) return stopping(query)
+    const failure: Failure =
+      result.kind === 'failed' ? result : { kind: 'failed', problem: 'truncated, and no answer over TCP', wasReached: true, isOurs: false }
+    return query.fail('SERVFAIL', 'upstream-failed', { ra: true, problem: failure.problem, extendedErrors: [reasonOf(failure)] })
   }
 
   /** As the client came, so that a large answer takes one question and not two. */
@@ -93,9 +115,25 @@ function keyOf(query: Query, overTcp: boolean): string {
   return `${query.qname} ${qtype} ${qclass} ${query.flags & ASKED_FLAGS} ${edns} ${overTcp}`
 }
 
-/** Types that ask for no records of one message: transfers, keys of transactions, OPT (RFC 6895 §3.1). ANY does. */
+/** What a client is told of upstreams that failed. */
+function reasonOf({ wasReached, isOurs }: Failure): ExtendedError {
+  if (wasReached) return { code: NETWORK_ERROR, text: 'no upstream gave a proper answer' }
+  if (isOurs) return { code: OTHER_ERROR, text: 'this server has no socket or time left to ask with' }
+  return { code: NO_REACHABLE_AUTHORITY, text: 'no upstream can be reached' }
+}
+
+/** Says that this is none of the questions that are forwarded; its origin tells other plugins that nobody failed. */
+function notAsked(query: Query, rcode: 'SERVFAIL' | 'REFUSED', why: string, ra: boolean, reason: ExtendedError): Reply {
+  return query.fail(rcode, why, { ra, extendedErrors: [reason], origin: { kind: 'none' } })
+}
+
+function stopping(query: Query): Reply {
+  return query.fail('SERVFAIL', 'stopping', { ra: true, extendedErrors: [{ code: OTHER_ERROR, text: 'this server is stopping' }] })
+}
+
+/** Types that ask for no records of one message: transfers, keys of transactions, OPT. ANY does. */
 function isMeta(qtype: number): boolean {
-  return (qtype >= 128 && qtype < ANY) || qtype === 41 || qtype === 0
+  return qtype !== ANY && isMetaType(qtype)
 }
 
 function countersOf({ metrics }: Host): Counters {

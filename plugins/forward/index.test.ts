@@ -1,6 +1,8 @@
-import { type Answer, type AskOptions, serverOf, type TestServer } from 'skein/testing'
-import { afterEach, describe, expect, test } from 'vitest'
+import type { Message } from 'skein/plugin'
+import { type Answer, type AskOptions, decodes, requestOctets, serverOf, type TestServer } from 'skein/testing'
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type Acts, address, type FakeUpstream, fakeUpstream, prefixed, record, replyTo } from './fake-upstream.js'
+import { Forwarder } from './forwarder.js'
 
 const open: { stop(): Promise<void> }[] = []
 afterEach(async () => {
@@ -89,6 +91,17 @@ describe('a question goes upstream and its reply comes back', () => {
     expect(edns?.options.map(([code, payload]) => [code, Buffer.from(payload).toString('latin1')])).toEqual([[15, '\0\x07old']])
   })
 
+  test.each([
+    ['without an OPT record', []],
+    ['with extended errors', [Buffer.from('00002904d0000000000009000f000500076f6c64', 'hex')]]
+  ])('a reply %s is read into records once', async (_title, additional) => {
+    const fake = await upstream({ udp: ({ octets }, answer) => answer(replyTo(octets, { additional })) })
+    const asked = await before(fake)
+    const read = decodes.count
+    await asked.exchange(requestOctets('example.org. A', { edns: 1232 }))
+    expect(decodes.count - read).toBe(1)
+  })
+
   test('each with an ID and a port of its own', async () => {
     const fake = await upstream()
     const asked = await before(fake)
@@ -119,6 +132,24 @@ describe('what is not forwarded', () => {
     const asked = await server(`forward example.org 127.0.0.1:${fake.port} {\n${option}\n}`)
     expect(await told(asked, question, options)).toBe(expected)
     expect(fake.asked).toHaveLength(expected.endsWith('forwarded') ? 1 : 0)
+  })
+
+  test.each<[string, string, string | undefined, string]>([
+    ['ndots 3', 'example.org. A', 'none', 'ndots 0 names of fewer than 3 labels are not forwarded'],
+    ['no_rec', 'www.example.org. A', 'none', 'no-recursion 20 '],
+    ['', 'example.org. AXFR', 'none', 'meta-type 21 '],
+    ['', 'example.org. TYPE128', 'none', 'meta-type 21 '],
+    ['', 'example.org. TYPE0', 'none', 'meta-type 21 '],
+    ['', 'example.org. A', 'upstream', 'forwarded ']
+  ])('with %j the question %s has the origin %s and the reason %s', async (option, question, origin, reason) => {
+    const fake = await upstream()
+    const asked = await before(fake, option)
+    const handle = vi.spyOn(Forwarder.prototype, 'handle')
+    onTestFinished(() => handle.mockRestore())
+    const { edns } = await asked.ask(question, { edns: 1232 })
+    const reply = (await handle.mock.results.at(-1)!.value) as Message
+    const reasons = (edns?.options ?? []).map(([, payload]) => `${payload[1]} ${Buffer.from(payload.subarray(2)).toString()}`)
+    expect([reply.origin?.kind, `${reply.why} ${reasons.join()}`]).toEqual([origin, reason])
   })
 
   test('by one goes to the next, in the order of the file', async () => {

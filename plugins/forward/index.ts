@@ -10,6 +10,7 @@ export default {
   async setup(directive, host) {
     const forwarder = new Forwarder(await readOptions(directive, host), host)
     return {
+      start: () => forwarder.start(),
       handle: (query, next) => forwarder.handle(query, next),
       stop: () => forwarder.stop()
     }

@@ -1,7 +1,6 @@
 import { isIP } from 'node:net'
-import { ConfigError, canonicalName, type Directive, type Host, RecordError } from 'skein/plugin'
+import { ConfigError, canonicalName, type Directive, type Host, RecordError, shown } from 'skein/plugin'
 import { durationMs } from './duration.js'
-import { quoted } from './quoted.js'
 import { readResolvConf } from './resolv-conf.js'
 import { failAsName, readUpstream, type Upstream } from './upstream-address.js'
 
@@ -57,7 +56,7 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] }
 export async function readOptions(directive: Directive, host: Host): Promise<Options> {
   const [from, ...to] = directive.args
   if (from === undefined) directive.fail('expected a zone and the upstreams for it, such as . 192.0.2.53')
-  if (to.length === 0) directive.fail(`expected upstreams after the zone ${quoted(from)}, addresses or a file like /etc/resolv.conf`)
+  if (to.length === 0) directive.fail(`expected upstreams after the zone ${shown(from)}, addresses or a file like /etc/resolv.conf`)
   const options: Writable<Options> = {
     from: readZone(directive, from),
     except: [],
@@ -130,28 +129,28 @@ function isSet(option: Directive): true {
 
 function oneOf<T extends string>(option: Directive, words: readonly T[]): T {
   const word = option.only(`one of ${words.join(', ')}`)
-  return words.find((known) => known === word) ?? option.fail(`expected one of ${words.join(', ')}, not ${quoted(word)}`)
+  return words.find((known) => known === word) ?? option.fail(`expected one of ${words.join(', ')}, not ${shown(word)}`)
 }
 
 function readTimeout(option: Directive): number {
   const text = option.only('a time such as 2s')
   const milliseconds = durationMs(text)
   if (milliseconds === undefined || milliseconds < 1 || milliseconds > MAX_TIMEOUT_MS) {
-    option.fail(`expected a time from 1ms to 1h such as 2s, not ${quoted(text)}`)
+    option.fail(`expected a time from 1ms to 1h such as 2s, not ${shown(text)}`)
   }
   return milliseconds
 }
 
 function readZone(directive: Directive, text: string): string {
-  if (isIP(text) !== 0) directive.fail(`expected a zone such as . or example.org, not the address ${quoted(text)}`)
+  if (isIP(text) !== 0) directive.fail(`expected a zone such as . or example.org, not the address ${shown(text)}`)
   const [address = '', ...mask] = text.split('/')
   if (mask.length === 1 && isIP(address) !== 0)
-    directive.fail(`networks such as ${quoted(text)} are not supported yet, expected a reverse zone`)
+    directive.fail(`networks such as ${shown(text)} are not supported yet, expected a reverse zone`)
   try {
     return canonicalName(text)
   } catch (error) {
     if (error instanceof RecordError)
-      return directive.fail(`expected a zone such as . or example.org, not ${quoted(text)}: ${error.message}`)
+      return directive.fail(`expected a zone such as . or example.org, not ${shown(text)}: ${error.message}`)
     throw error
   }
 }
@@ -171,7 +170,7 @@ async function readUpstreams(directive: Directive, to: readonly string[], host: 
 async function readFile(directive: Directive, path: string, host: Host): Promise<readonly Upstream[]> {
   const text = await contentOf(directive, path, host)
   const { upstreams, notAddresses } = readResolvConf(text)
-  for (const word of notAddresses) host.log.warn(`${path}: the nameserver ${quoted(word)} is no address, and is left out`)
+  for (const word of notAddresses) host.log.warn(`${path}: the nameserver ${shown(word)} is no address, and is left out`)
   if (upstreams.length === 0) directive.fail(`${path}: expected a file with a line such as \`nameserver 192.0.2.53\``)
   return upstreams
 }

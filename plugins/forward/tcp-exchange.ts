@@ -1,30 +1,29 @@
 import { connect, type Socket } from 'node:net'
-import type { Clock } from 'skein/plugin'
-import { type Asking, Exchange } from './exchange.js'
-import { endText } from './failure-text.js'
+import { shownAddress } from 'skein/plugin'
+import { Exchange } from './exchange.js'
 import { StreamMessage } from './stream-message.js'
 
 /** A question over TCP on a connection of its own (RFC 7766). */
 export class TcpExchange extends Exchange {
   protected readonly transport = 'tcp'
-  readonly #socket: Socket
+  #socket: Socket | undefined
   readonly #message = new StreamMessage()
   #local: string | undefined
 
-  constructor(asking: Asking, clock: Clock) {
-    super(asking, clock)
-    const { address: host, port } = asking.upstream
-    this.#socket = connect({ host, port, noDelay: true })
-    this.#socket.on('connect', () => {
+  protected open(): void {
+    const { upstream, octets } = this.asking
+    const socket = connect({ host: upstream.address, port: upstream.port, noDelay: true })
+    this.#socket = socket
+    socket.on('connect', () => {
       // A closed socket cannot be asked any more.
-      const { localAddress = '', localPort = 0 } = this.#socket
-      this.#local = endText(localAddress, localPort)
+      const { localAddress = '', localPort = 0 } = socket
+      this.#local = shownAddress(localAddress, localPort)
     })
-    this.#socket.on('error', (error) => this.fail(error))
-    this.#socket.on('data', (chunk: Buffer) => this.#arrived(chunk))
-    this.#socket.on('close', () => this.fail('EOF', true))
+    socket.on('error', (error) => this.fail(error))
+    socket.on('data', (chunk: Buffer) => this.#arrived(chunk))
+    socket.on('close', () => this.fail('EOF', true))
     // One write, so that the prefix does not travel alone (RFC 7766 §8).
-    this.#socket.write(Buffer.concat([Uint8Array.of(asking.octets.length >> 8, asking.octets.length & 0xff), asking.octets]))
+    socket.write(Buffer.concat([Uint8Array.of(octets.length >> 8, octets.length & 0xff), octets]))
   }
 
   protected local(): string | undefined {
@@ -32,7 +31,7 @@ export class TcpExchange extends Exchange {
   }
 
   protected close(): void {
-    this.#socket.destroy()
+    this.#socket?.destroy()
   }
 
   #arrived(chunk: Buffer): void {

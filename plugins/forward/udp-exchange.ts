@@ -1,7 +1,6 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
-import type { Clock } from 'skein/plugin'
+import { type Clock, shownAddress } from 'skein/plugin'
 import { type Asking, Exchange } from './exchange.js'
-import { endText } from './failure-text.js'
 
 /** Told of each datagram that was no reply to what we asked. */
 export type Ignored = () => void
@@ -17,35 +16,39 @@ function lookup(address: string, _options: unknown, found: (error: null, address
  */
 export class UdpExchange extends Exchange {
   protected readonly transport = 'udp'
-  readonly #socket: Socket
+  #socket: Socket | undefined
   readonly #ignored: Ignored
   #peer: { address: string; port: number } | undefined
 
   constructor(asking: Asking, clock: Clock, ignored: Ignored) {
     super(asking, clock)
     this.#ignored = ignored
-    const { address, port } = asking.upstream
-    this.#socket = createSocket({ type: address.includes(':') ? 'udp6' : 'udp4', lookup: lookup as never })
-    this.#socket.on('error', (error) => this.fail(error))
-    this.#socket.on('message', (octets, from) => this.#arrived(octets, from))
-    this.#socket.connect(port, address, ((error?: Error) => this.#connected(error)) as () => void)
+  }
+
+  protected open(): void {
+    const { address, port } = this.asking.upstream
+    const socket = createSocket({ type: address.includes(':') ? 'udp6' : 'udp4', lookup: lookup as never })
+    this.#socket = socket
+    socket.on('error', (error) => this.fail(error))
+    socket.on('message', (octets, from) => this.#arrived(octets, from))
+    socket.connect(port, address, ((error?: Error) => this.#connected(socket, error)) as () => void)
   }
 
   protected local(): string | undefined {
-    if (this.#peer === undefined) return undefined
+    if (this.#socket === undefined || this.#peer === undefined) return undefined
     const { address, port } = this.#socket.address()
-    return endText(address, port)
+    return shownAddress(address, port)
   }
 
   protected close(): void {
-    this.#socket.close()
+    this.#socket?.close()
   }
 
-  #connected(error: Error | undefined): void {
+  #connected(socket: Socket, error: Error | undefined): void {
     if (this.isOver) return
     if (error !== undefined) return this.fail(error)
-    this.#peer = this.#socket.remoteAddress()
-    this.#socket.send(this.asking.octets, (unsent) => {
+    this.#peer = socket.remoteAddress()
+    socket.send(this.asking.octets, (unsent) => {
       if (unsent !== null) this.fail(unsent)
     })
   }

@@ -1,6 +1,5 @@
 import { isIP, isIPv4 } from 'node:net'
-import { ipv6Octets, ipv6Text } from 'skein/plugin'
-import { quoted } from './quoted.js'
+import { ipv6Octets, ipv6Text, shown, shownAddress } from 'skein/plugin'
 
 /** A server to ask. */
 export interface Upstream {
@@ -26,26 +25,26 @@ export function readUpstream(text: string, fail: Fail): Upstream | undefined {
   const [, scheme, behind = text] = /^([\w+.-]*):\/\/(.*)$/s.exec(text) ?? []
   if (scheme === undefined) return readAddress(text, text, fail)
   if (LATER_SCHEMES.includes(scheme))
-    fail(`${quoted(text)}: upstreams over ${scheme}:// are not supported yet, expected dns:// or an address`)
-  if (scheme !== 'dns') fail(`${quoted(text)}: the scheme ${quoted(scheme)} is unknown for an upstream, expected dns:// or an address`)
+    fail(`${shown(text)}: upstreams over ${scheme}:// are not supported yet, expected dns:// or an address`)
+  if (scheme !== 'dns') fail(`${shown(text)}: the scheme ${shown(scheme)} is unknown for an upstream, expected dns:// or an address`)
   return readAddress(behind, text, fail) ?? failAsName(text, fail)
 }
 
 /** Fails since a TO is a host name: whoever looks it up would need an upstream. */
 export function failAsName(text: string, fail: Fail): never {
-  return fail(`${quoted(text)} is neither an address nor a file; host names are not supported yet: name upstreams by address`)
+  return fail(`${shown(text)} is neither an address nor a file; host names are not supported yet: name upstreams by address`)
 }
 
 /** The upstream at an address, on the port that DNS has. Undefined where it is no address. */
 export function upstreamAt(address: string, port = DNS_PORT): Upstream | undefined {
   const version = isIP(address)
   if (version === 0) return undefined
-  if (version === 4) return { address, port, text: `${address}:${port}` }
+  if (version === 4) return { address, port, text: shownAddress(address, port) }
   const [bare = '', zone] = address.split('%')
   const octets = ipv6Octets(bare)
   if (octets === undefined) return undefined
   const spelled = zone === undefined ? ipv6Text(octets) : `${ipv6Text(octets)}%${zone}`
-  return { address: spelled, port, text: `[${spelled}]:${port}` }
+  return { address: spelled, port, text: shownAddress(spelled, port) }
 }
 
 function readAddress(text: string, whole: string, fail: Fail): Upstream | undefined {
@@ -54,7 +53,7 @@ function readAddress(text: string, whole: string, fail: Fail): Upstream | undefi
   const [, inside, after] = /^\[(.*)\](.*)$/s.exec(text) ?? []
   if (inside !== undefined && after !== undefined) return inBrackets(inside, after, whole, fail)
   const [, host = '', port] = /^([^:]*):([^:]*)$/s.exec(text) ?? []
-  if (/^[\d.]+%/.test(text) && isIPv4(text.slice(0, text.indexOf('%')))) fail(`${quoted(whole)}: an IPv4 address has no zone`)
+  if (/^[\d.]+%/.test(text) && isIPv4(text.slice(0, text.indexOf('%')))) fail(`${shown(whole)}: an IPv4 address has no zone`)
   if (port === undefined) return undefined
   if (isIPv4(host)) return upstreamAt(host, portNumber(port, whole, fail))
   // A path may hold a colon, but one that ends as an address with a port does is none.
@@ -62,13 +61,13 @@ function readAddress(text: string, whole: string, fail: Fail): Upstream | undefi
 }
 
 function inBrackets(inside: string, after: string, whole: string, fail: Fail): Upstream {
-  if (isIP(inside) !== 6) fail(`${quoted(whole)}: expected an IPv6 address in the brackets`)
-  if (after !== '' && !after.startsWith(':')) fail(`${quoted(whole)}: expected nothing or a colon and a port after the brackets`)
+  if (isIP(inside) !== 6) fail(`${shown(whole)}: expected an IPv6 address in the brackets`)
+  if (after !== '' && !after.startsWith(':')) fail(`${shown(whole)}: expected nothing or a colon and a port after the brackets`)
   return upstreamAt(inside, after === '' ? DNS_PORT : portNumber(after.slice(1), whole, fail)) ?? failAsName(whole, fail)
 }
 
 function portNumber(text: string, whole: string, fail: Fail): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : 0
-  if (port < 1 || port > 65535) fail(`${quoted(whole)}: expected a port from 1 to 65535, not ${quoted(text)}`)
+  if (port < 1 || port > 65535) fail(`${shown(whole)}: expected a port from 1 to 65535, not ${shown(text)}`)
   return port
 }

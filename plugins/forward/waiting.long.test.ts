@@ -6,7 +6,11 @@ test('beyond ten thousand waiting askers the next are refused, and all are answe
   const fake = await fakeUpstream({ udp: () => {} })
   const server = await serverOf(`. {\nforward . 127.0.0.1:${fake.port}\n}`)
   const replies = Array.from({ length: 10_000 }, () => server.ask('www.example.org. A'))
-  expect((await server.ask('www.example.org. A')).rcode).toBe('REFUSED')
+  const { rcode, edns } = await server.ask('www.example.org. A', { edns: 1232 })
+  expect([rcode, ...edns!.options.map(([, payload]) => `${payload[1]} ${Buffer.from(payload.subarray(2)).toString()}`)]).toEqual([
+    'REFUSED',
+    '0 too many questions wait for upstreams'
+  ])
   expect(server.counter('coredns_forward_max_concurrent_rejects_total')).toBe(1)
   await expect.poll(() => fake.asked.length).toBe(1)
   await server.stop()

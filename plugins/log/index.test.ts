@@ -36,29 +36,29 @@ describe('a query is one line', () => {
       'of a plain question',
       'WwW.Example.org. A',
       { id: 4711 },
-      '192.0.2.1:4711 - 4711 "A IN www.example.org. udp false 512" NOERROR qr,aa,rd whoami'
+      '192.0.2.1:4711 - 4711 "A IN www.example.org. udp 33 false 512" NOERROR qr,aa,rd 73 whoami'
     ],
     [
       'with EDNS and DO',
       'example.org. AAAA',
       { edns: 1232, dnssecOk: true },
-      '192.0.2.1:4711 - 1 "AAAA IN example.org. udp true 1232" NOERROR qr,aa,rd whoami'
+      '192.0.2.1:4711 - 1 "AAAA IN example.org. udp 40 true 1232" NOERROR qr,aa,rd 80 whoami'
     ],
     [
       'over TCP from IPv6',
       '. NS',
       { rd: false, client: { address: '2001:db8::1', port: 9, transport: 'tcp' } },
-      '[2001:db8::1]:9 - 1 "NS IN . tcp false 65535" NOERROR qr,aa whoami'
+      '[2001:db8::1]:9 - 1 "NS IN . tcp 17 false 65535" NOERROR qr,aa 67 whoami'
     ],
     [
       'of another class',
       'version.bind. TXT CH',
       { flags: 0x10 },
-      '192.0.2.1:4711 - 1 "TXT CH version.bind. udp false 512" REFUSED qr,rd,cd not-served'
+      '192.0.2.1:4711 - 1 "TXT CH version.bind. udp 30 false 512" REFUSED qr,rd,cd 30 not-served'
     ],
-    ['of numbers', 'a. TYPE65280 CLASS42', {}, '192.0.2.1:4711 - 1 "TYPE65280 CLASS42 a. udp false 512" REFUSED qr,rd not-served']
+    ['of numbers', 'a. TYPE65280 CLASS42', {}, '192.0.2.1:4711 - 1 "TYPE65280 CLASS42 a. udp 19 false 512" REFUSED qr,rd 19 not-served']
   ])('%s', async (_title, question, options, line) => {
-    expect(await linesOf('log\n  whoami', question, options)).toEqual([`[INFO] ${line} 0.000000000s`])
+    expect(await linesOf('log\n  whoami', question, options)).toEqual([`[INFO] ${line.replace(/ (\S+)$/, ' 0.000000000s $1')}`])
   })
 
   test.each<[string, string]>([
@@ -74,7 +74,7 @@ describe('a query is one line', () => {
   ])('and stays one whatever octets the name has: %s', async (name, shown) => {
     const [line, ...more] = await linesOf('log\n  whoami', `${name.replace(/ /g, '\\032')} A`)
     expect(more).toEqual([])
-    expect(line).toContain(`"A IN ${shown.replace(/ /g, '\\032')} udp false 512" NOERROR`)
+    expect(line!.replace(/ udp \d+ /, ' udp ')).toContain(`"A IN ${shown.replace(/ /g, '\\032')} udp false 512" NOERROR`)
     expect(line).toMatch(/^[ -~]+$/)
     expect(line!.match(/"/g)).toHaveLength(2)
   })
@@ -86,32 +86,34 @@ describe('a query is one line', () => {
     const asked = server.ask('example.org. A')
     clock.advance(2000)
     await asked
-    expect(server.log.lines).toEqual([expect.stringMatching(/ NOERROR qr,rd - 2\.000000000s$/)])
+    expect(server.log.lines).toEqual([expect.stringMatching(/ NOERROR qr,rd 29 2\.000000000s -$/)])
     await server.stop()
   })
 })
 
 describe('what became of it stands in the line', () => {
   test.each<[string, string, string]>([
-    ['a reason', '(query) => query.reply({ ra: true, rcode: "NXDOMAIN", why: "no-such-name" })', 'NXDOMAIN qr,rd,ra no-such-name'],
-    ['no reason', '(query) => query.reply({})', 'NOERROR qr,rd -'],
-    ['a throw', '() => { throw new Error("boom") }', 'SERVFAIL - fault'],
-    ['a rejection', 'async () => { throw new Error("boom") }', 'SERVFAIL - fault'],
-    ['a forgotten reply', '() => {}', 'SERVFAIL - fault'],
-    ['a forgotten reply, later', 'async () => {}', 'SERVFAIL - fault'],
-    ['no reply of ours', '() => ({})', 'SERVFAIL - fault'],
-    ['a drop', '() => Symbol.for("skein.drop")', '- - dropped'],
-    ['a drop, later', 'async () => Symbol.for("skein.drop")', '- - dropped']
+    ['a reason', '(query) => query.reply({ ra: true, rcode: "NXDOMAIN", why: "no-such-name" })', 'NXDOMAIN qr,rd,ra 29 no-such-name'],
+    ['no reason', '(query) => query.reply({})', 'NOERROR qr,rd 29 -'],
+    ['a throw', '() => { throw new Error("boom") }', 'SERVFAIL qr,rd 29 fault'],
+    ['a rejection', 'async () => { throw new Error("boom") }', 'SERVFAIL qr,rd 29 fault'],
+    ['a forgotten reply', '() => {}', 'SERVFAIL qr,rd 29 fault'],
+    ['a forgotten reply, later', 'async () => {}', 'SERVFAIL qr,rd 29 fault'],
+    ['no reply of ours', '() => ({})', 'SERVFAIL qr,rd 29 fault'],
+    ['a drop', '() => Symbol.for("skein.drop")', '- - 0 dropped'],
+    ['a drop, later', 'async () => Symbol.for("skein.drop")', '- - 0 dropped']
   ])('%s', async (_title, handle, outcome) => {
     const lines = await linesOf(`log\n  ${plugin(handle)}`, 'example.org. A')
-    expect(lines.filter((line) => line.startsWith('[INFO]'))).toEqual([expect.stringContaining(`" ${outcome} 0.000000000s`)])
+    expect(lines.filter((line) => line.startsWith('[INFO]'))).toEqual([
+      expect.stringContaining(`" ${outcome.replace(/ (\S+)$/, ' 0.000000000s $1')}`)
+    ])
     // The throw still reaches the chain, which tells of it.
     expect(lines.filter((line) => line.startsWith('[ERROR]'))).toHaveLength(outcome.includes('fault') ? 1 : 0)
   })
 
   test('together with `errors` a throw is one line of each', async () => {
     const lines = await linesOf(`log\n  errors\n  ${plugin('() => { throw new Error("boom") }')}`, 'example.org. A')
-    expect(lines).toEqual([expect.stringContaining('" SERVFAIL - fault '), '[ERROR] plugin/errors: 2 example.org. A: boom'])
+    expect(lines).toEqual(['[ERROR] plugin/errors: 2 example.org. A: boom', expect.stringMatching(/" SERVFAIL qr,rd 29 .* fault$/)])
   })
 })
 

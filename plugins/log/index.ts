@@ -1,10 +1,10 @@
-import { canonicalName, type Directive, isPromiseLike, isWithin, type Plugin, type Query, RecordError, type Reply } from 'skein/plugin'
+import { canonicalName, type Directive, isWithin, type Plugin, RecordError } from 'skein/plugin'
 import { line } from './line.js'
 
 /** Options of CoreDNS that are yet to come. */
 const LATER = ['class']
 
-/** Writes one line a query, when its reply is known. */
+/** Writes one line a query, when its reply has been sent. */
 export default {
   name: 'log',
   api: 1,
@@ -15,30 +15,11 @@ export default {
       if (LATER.includes(option.name)) option.fail('is not supported yet')
       option.unknown(LATER)
     }
-    const { clock, log } = host
-    const write = (query: Query, reply: Reply | undefined, start: number): void => {
-      log.line(`[INFO] ${line(query, reply, (clock.monotonic() - start) / 1000)}`)
-    }
     return {
-      handle(query, next) {
+      observe(query, sent) {
         // Look-ups of the server for itself belong to the query that they are made for.
-        if (query.depth > 0 || (names.length > 0 && !names.some((name) => isWithin(query.qname, name)))) return next(query)
-        const start = clock.monotonic()
-        const told = (reply: Reply): Reply => {
-          write(query, reply, start)
-          return reply
-        }
-        const failed = (error: unknown): never => {
-          write(query, undefined, start)
-          throw error
-        }
-        let reply: ReturnType<typeof next>
-        try {
-          reply = next(query)
-        } catch (error) {
-          return failed(error)
-        }
-        return isPromiseLike(reply) ? reply.then(told, failed) : told(reply)
+        if (query.depth > 0 || (names.length > 0 && !names.some((name) => isWithin(query.qname, name)))) return
+        host.log.line(`[INFO] ${line(query, sent)}`)
       }
     }
   }

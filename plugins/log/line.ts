@@ -1,4 +1,4 @@
-import type { Query, Reply } from 'skein/plugin'
+import type { Query, Sent } from 'skein/plugin'
 
 const FLAGS = [
   ['qr', 0x8000],
@@ -11,23 +11,22 @@ const FLAGS = [
 ] as const
 
 /**
- * CoreDNS's common format: `{remote}:{port} - {>id} "{type} {class} {name} {proto} {>do} {>bufsize}" {rcode} {>rflags} {duration}`,
- * then why the answer is so. The name is in presentation format, so no octet of it can break the line.
+ * CoreDNS's common format, `{remote}:{port} - {>id} "{type} {class} {name} {proto} {size} {>do} {>bufsize}" {rcode} {>rflags} {rsize}
+ * {duration}`, then why the answer is so. The name is in presentation format, so no octet of it can break the line.
  */
-export function line(query: Query, reply: Reply | undefined, seconds: number): string {
+export function line(query: Query, { reply, rcode, flags, octets, milliseconds }: Sent): string {
   const { client, edns } = query
   const remote = client.address.includes(':') ? `[${client.address}]` : client.address
+  const protocol = client.transport === 'udp' ? 'udp' : 'tcp'
   const size = edns?.size ?? (client.transport === 'udp' ? 512 : 65535)
-  const asked = `${query.qtype} ${query.qclass} ${quotable(query.qname)} ${client.transport === 'udp' ? 'udp' : 'tcp'} ${query.dnssecOk} ${size}`
-  return `${remote}:${client.port} - ${query.id} "${asked}" ${outcome(reply)} ${seconds.toFixed(9)}s`
+  const asked = `${query.qtype} ${query.qclass} ${quotable(query.qname)} ${protocol} ${query.size} ${query.dnssecOk} ${size}`
+  const told = typeof reply === 'symbol' ? '- - 0' : `${rcode} ${shownFlags(flags)} ${octets}`
+  const why = typeof reply === 'symbol' ? 'dropped' : (reply.why ?? '-')
+  return `${remote}:${client.port} - ${query.id} "${asked}" ${told} ${(milliseconds / 1000).toFixed(9)}s ${why}`
 }
 
-function outcome(reply: Reply | undefined): string {
-  if (typeof reply === 'symbol') return '- - dropped'
-  // A plugin that threw, or returned nothing: the client gets SERVFAIL.
-  if (reply?.rcode === undefined) return 'SERVFAIL - fault'
-  const flags = FLAGS.flatMap(([name, bit]) => (reply.flags & bit ? [name] : [])).join(',')
-  return `${reply.rcode} ${flags} ${reply.why ?? '-'}`
+function shownFlags(flags: number): string {
+  return FLAGS.flatMap(([name, bit]) => (flags & bit ? [name] : [])).join(',')
 }
 
 /** The quotes around the question are the line's own. */

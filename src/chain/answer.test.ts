@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { accept } from '../message/gate.js'
 import type { Message } from '../message/message.js'
-import { andThen, drop, type Handler, type Reply } from '../plugin.js'
+import { andThen, drop, type Handler, type Layer, type Next, type Reply, type Sent } from '../plugin.js'
 import { Query } from '../query.js'
 import type { Outgoing } from '../reply/finish.js'
-import { readAnswer, requestOctets } from '../testing.js'
-import { answer, lookUp } from './answer.js'
-import { compose } from './compose.js'
+import { readAnswer, requestOctets, TestClock } from '../testing.js'
+import { answer, lookUp, type Serving } from './answer.js'
+import { type Chain, compose } from './compose.js'
 
 const client = { address: '192.0.2.1', port: 4711, transport: 'udp', local: '127.0.0.1' } as const
 const octets = requestOctets('example.org. A')
@@ -16,6 +16,13 @@ function asked(): Query {
   if (request.kind !== 'asked') throw new Error('the gate turned it away')
   return Query.fromRequest(request, client, '.')
 }
+
+const servingWith = (report: (error: unknown) => void): Serving => ({ udpSize: 1232, clock: new TestClock(), report })
+const chainOf = (run: Next, ...observers: Layer[]): Chain => ({
+  run,
+  observers,
+  tellsErrors: observers.some(({ tellsErrors }) => tellsErrors === true)
+})
 
 interface Outcome {
   readonly sent: readonly string[]
@@ -33,7 +40,12 @@ async function outcomeOf(...handlers: readonly Handler[]): Promise<Outcome> {
     send: (length) => sent.push(readAnswer(new Uint8Array(room.subarray(0, length))).rcode),
     drop: () => sent.push('nothing')
   }
-  answer(compose(handlers), asked(), out, 1232, (error) => reports.push(String(error)))
+  answer(
+    chainOf(compose(handlers)),
+    asked(),
+    out,
+    servingWith((error) => reports.push(String(error)))
+  )
   for (let turns = 0; turns < 3; turns++) await new Promise(setImmediate)
   return { sent, reports }
 }
@@ -112,7 +124,11 @@ describe('a fault is SERVFAIL and one report', () => {
 describe('a look-up of the server for itself', () => {
   test.each(faults)('is SERVFAIL and one report where a handler %s', async (_title, handler, problem) => {
     const reports: string[] = []
-    const reply = (await lookUp(compose([pass, handler]), asked(), (error) => reports.push(String(error)))) as Message
+    const reply = (await lookUp(
+      chainOf(compose([pass, handler])),
+      asked(),
+      servingWith((error) => reports.push(String(error)))
+    )) as Message
     expect([reply.rcode, reply.why]).toEqual(['SERVFAIL', 'fault'])
     expect(reports).toEqual([expect.stringMatching(problem)])
   })
@@ -121,7 +137,62 @@ describe('a look-up of the server for itself', () => {
     const noReport = (): never => {
       throw new Error('nothing to report')
     }
-    expect((lookUp(compose([]), asked(), noReport) as Message).rcode).toBe('REFUSED')
-    expect(lookUp(() => drop, asked(), noReport)).toBe(drop)
+    expect((lookUp(chainOf(compose([])), asked(), servingWith(noReport)) as Message).rcode).toBe('REFUSED')
+    expect(
+      lookUp(
+        chainOf(() => drop),
+        asked(),
+        servingWith(noReport)
+      )
+    ).toBe(drop)
+  })
+})
+
+describe('who observes is told what was sent', () => {
+  /** What an observer of a chain of this one handler is told, and what is reported. */
+  async function told(handler: Handler, more: Partial<Layer> = {}): Promise<{ sent: Sent[]; reports: string[] }> {
+    const sent: Sent[] = []
+    const reports: string[] = []
+    const room = Buffer.alloc(65535)
+    const out: Outgoing = { octets, reserve: () => room, send() {}, drop() {} }
+    const observer: Layer = { observe: (_query, told) => void sent.push(told), ...more }
+    const second: Layer = { observe: (_query, told) => void sent.push(told) }
+    answer(
+      chainOf(compose([handler]), observer, second),
+      asked(),
+      out,
+      servingWith((error) => reports.push(String(error)))
+    )
+    for (let turns = 0; turns < 3; turns++) await new Promise(setImmediate)
+    return { sent, reports }
+  }
+
+  const texts = Array.from({ length: 9 }, () => ({ owner: 'example.org.', type: 'TXT', ttl: 1, rdata: ['x'.repeat(200)] }) as const)
+
+  test.each<[string, Handler, Partial<Sent>, number]>([
+    ['of an answer', (query) => query.reply({ aa: true }), { rcode: 'NOERROR', flags: 0x8500, octets: 29 }, 0],
+    ['of a later one', slow, { rcode: 'REFUSED', flags: 0x8105, octets: 29 }, 0],
+    ['with TC where it was cut', (query) => query.reply({ answer: texts }), { rcode: 'NOERROR', flags: 0x8300 }, 0],
+    [
+      'with SERVFAIL where it could not be written',
+      (query) => query.reply({ answer: [{ ...texts[0]!, ttl: -1 }] }),
+      { rcode: 'SERVFAIL', flags: 0x8102 },
+      1
+    ],
+    ['with the error where there was one', throws('boom'), { rcode: 'SERVFAIL', error: 'boom' }, 1],
+    ['of a drop', () => drop, { reply: drop, octets: 0 }, 0]
+  ])('%s', async (_title, handler, expected, reported) => {
+    const { sent, reports } = await told(handler)
+    expect(sent).toMatchObject([expected, expected])
+    expect(reports).toHaveLength(reported)
+  })
+
+  test('and the server reports no error where a layer tells of them', async () => {
+    expect((await told(throws('boom'), { tellsErrors: true })).reports).toEqual([])
+  })
+
+  test('and one that throws is reported, and keeps nobody else from it', async () => {
+    const { sent, reports } = await told((query) => query.reply({}), { observe: throws(new Error('observer')) as never })
+    expect([sent.length, reports]).toEqual([1, ['Error: observer']])
   })
 })

@@ -1,10 +1,19 @@
 import { Message } from '../message/message.js'
-import { drop, isPromiseLike, type MaybePromise, type Next, type Reply } from '../plugin.js'
+import { type Clock, drop, isPromiseLike, type MaybePromise, type Reply, type Sent } from '../plugin.js'
 import type { Query } from '../query.js'
 import { finish, type Outgoing } from '../reply/finish.js'
+import type { Chain } from './compose.js'
 
-/** Told of whatever a chain throws. */
+/** Told of whatever a chain throws where none of its layers tells of errors, and of what its observers throw. Throws nothing. */
 export type Report = (error: unknown, query: Query) => void
+
+/** What all queries of a server have in common. */
+export interface Serving {
+  /** The operator's cap on UDP replies, in octets. */
+  readonly udpSize: number
+  readonly clock: Clock
+  readonly report: Report
+}
 
 /** A plugin returned something that is no reply. */
 export class ReplyError extends Error {
@@ -12,55 +21,98 @@ export class ReplyError extends Error {
   readonly code = 'SKEIN_REPLY'
 }
 
+/** RFC 8914 §4.1: for a failure inside there is no closer word. */
+const OTHER_ERROR = 0
+/** A look-up of the server for itself is not sent anywhere. */
+const NOWHERE = { flags: 0, octets: 0 }
+
 /**
- * Runs the chain and sends one reply, or nothing for a drop. Synchronous when the chain is. Whatever a plugin does wrong
- * becomes SERVFAIL here, the one place, and a report.
+ * Runs the chain and sends one reply, or nothing for a drop; then tells those who observe. Synchronous when the chain is.
+ * Whatever a plugin does wrong becomes SERVFAIL in this file, and nowhere else.
  */
-export function answer(chain: Next, query: Query, out: Outgoing, udpSize: number, report: Report): void {
+export function answer(chain: Chain, query: Query, out: Outgoing, serving: Serving): void {
+  const start = chain.observers.length > 0 ? serving.clock.monotonic() : 0
   let reply: MaybePromise<Reply>
   try {
-    reply = chain(query)
+    reply = chain.run(query)
   } catch (error) {
-    return failed(error, query, out, udpSize, report)
+    return failed(chain, query, out, serving, start, error)
   }
   if (isPromiseLike(reply)) {
     // A plugin may return any object with `then`; as a promise it settles once, and later.
     Promise.resolve(reply).then(
-      (late) => deliver(late, query, out, udpSize, report),
-      (error: unknown) => failed(error, query, out, udpSize, report)
+      (late) => deliver(chain, query, out, serving, start, late),
+      (error: unknown) => failed(chain, query, out, serving, start, error)
     )
-  } else deliver(reply, query, out, udpSize, report)
+  } else deliver(chain, query, out, serving, start, reply)
 }
 
-/** Runs the chain for a look-up of the server for itself: its faults are SERVFAIL and a report as well, so that whoever asked goes on. */
-export function lookUp(chain: Next, query: Query, report: Report): MaybePromise<Reply> {
-  const fault = (error: unknown): Reply => {
-    report(error, query)
-    return query.fail('SERVFAIL', 'fault')
+function deliver(chain: Chain, query: Query, out: Outgoing, serving: Serving, start: number, reply: Reply): void {
+  if (reply === drop) {
+    out.drop()
+    return tell(chain, query, serving, start, reply, NOWHERE)
   }
-  const checked = (reply: Reply): Reply => (reply === drop ? reply : checkReply(reply))
+  let written: { flags: number; octets: number }
   try {
-    const reply = chain(query)
-    return isPromiseLike(reply) ? Promise.resolve(reply).then(checked).catch(fault) : checked(reply)
+    written = finish(query, checkReply(reply), out, serving.udpSize)
   } catch (error) {
-    return fault(error)
+    return failed(chain, query, out, serving, start, error)
   }
+  tell(chain, query, serving, start, reply, written)
 }
 
-function deliver(reply: Reply, query: Query, out: Outgoing, udpSize: number, report: Report): void {
-  if (reply === drop) return out.drop()
+function failed(chain: Chain, query: Query, out: Outgoing, serving: Serving, start: number, error: unknown): void {
+  const reply = fault(query)
+  tell(chain, query, serving, start, reply, finish(query, reply, out, serving.udpSize), error ?? String(error))
+}
+
+/**
+ * Runs the chain for a look-up of the server for itself. Its faults are SERVFAIL as well, so that whoever asked goes on, and its
+ * observers are told.
+ */
+export function lookUp(chain: Chain, query: Query, serving: Serving): MaybePromise<Reply> {
+  const start = chain.observers.length > 0 ? serving.clock.monotonic() : 0
+  const wrong = (error: unknown): Reply => {
+    const reply = fault(query)
+    tell(chain, query, serving, start, reply, { flags: reply.flags, octets: 0 }, error ?? String(error))
+    return reply
+  }
+  const told = (reply: Reply): Reply => {
+    tell(chain, query, serving, start, reply, reply === drop ? NOWHERE : { flags: checkReply(reply).flags, octets: 0 })
+    return reply
+  }
   try {
-    finish(query, checkReply(reply), out, udpSize)
+    const reply = chain.run(query)
+    return isPromiseLike(reply) ? Promise.resolve(reply).then(told).catch(wrong) : told(reply)
   } catch (error) {
-    failed(error, query, out, udpSize, report)
+    return wrong(error)
   }
 }
 
-function failed(error: unknown, query: Query, out: Outgoing, udpSize: number, report: Report): void {
-  try {
-    report(error, query)
-  } finally {
-    finish(query, query.fail('SERVFAIL', 'fault'), out, udpSize)
+/** The server's own answer where a plugin has failed. */
+function fault(query: Query): Message {
+  return query.fail('SERVFAIL', 'fault', { extendedErrors: [{ code: OTHER_ERROR }] })
+}
+
+function tell(
+  chain: Chain,
+  query: Query,
+  { clock, report }: Serving,
+  start: number,
+  reply: Reply,
+  { flags, octets }: { flags: number; octets: number },
+  error?: unknown
+): void {
+  if (error !== undefined && !chain.tellsErrors) report(error, query)
+  if (chain.observers.length === 0) return
+  const rcode = typeof reply === 'symbol' ? 'NOERROR' : reply.rcode
+  const sent: Sent = { reply, error, rcode, flags, octets, milliseconds: clock.monotonic() - start }
+  for (const layer of chain.observers) {
+    try {
+      layer.observe!(query, sent)
+    } catch (fault) {
+      report(fault, query)
+    }
   }
 }
 

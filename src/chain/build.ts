@@ -1,5 +1,5 @@
 import { ConfigError, type Directive } from '../corefile/directive.js'
-import type { Layer } from '../plugin.js'
+import type { Layer, Plugin } from '../plugin.js'
 import { Chains, type ClassedLayer } from './compose.js'
 import { PluginHost } from './host.js'
 import { loadPlugin } from './load.js'
@@ -19,11 +19,25 @@ export async function buildChain(directives: readonly Directive[], scope: BlockS
   checkRepeats(uses)
   const classed: ClassedLayer[] = []
   for (const { plugin, directive } of inOrder(uses)) {
-    const layer: unknown = await plugin.setup(directive, new PluginHost(scope, directive))
+    const layer: unknown = await setUp(plugin, directive, scope)
     if (!isLayer(layer)) throw new ConfigError(`${directive.name}: its plugin has set up no layer`, directive.at)
     classed.push({ layer, classes: plugin.classes ?? ['IN'] })
   }
   return { layers: classed.map(({ layer }) => layer), chains: new Chains(classed) }
+}
+
+async function setUp(plugin: Plugin, directive: Directive, scope: BlockScope): Promise<unknown> {
+  try {
+    return await plugin.setup(directive, new PluginHost(scope, directive))
+  } catch (error) {
+    // What has a code says in one line what the operator can mend; anything else is a fault of the plugin.
+    if (error instanceof Error && String((error as { code?: unknown }).code).startsWith('SKEIN_')) throw error
+    throw new ConfigError(
+      `${directive.name}: its plugin failed to set up: ${error instanceof Error ? error.message : String(error)}`,
+      directive.at,
+      { cause: error }
+    )
+  }
 }
 
 /** A plugin in plain JavaScript may return anything; one in TypeScript cannot. */

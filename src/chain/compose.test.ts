@@ -76,7 +76,7 @@ describe('a chain of layers', () => {
       }
     }
     const layer = new Counting()
-    void new Chains([{ layer, classes: ['IN'] }]).of(1)(query())
+    void new Chains([{ layer, classes: ['IN'] }]).of(1).run(query())
     expect(layer.count).toBe(1)
   })
 })
@@ -111,17 +111,17 @@ describe('a layer sees the classes that its plugin asks for', () => {
   ])('%s', async (qclass, expected) => {
     seen.length = 0
     const number = classNumber(qclass)!
-    const reply = (await chains.of(number)(query('example.org.', number))) as Message
+    const reply = (await chains.of(number).run(query('example.org.', number))) as Message
     expect(seen.join(', ')).toBe(expected)
     expect(reply.rcode).toBe('REFUSED')
   })
 
   test('and a class nobody asks for is refused', () => {
     const chains = new Chains([{ layer: { handle: (asked) => asked.reply({}) }, classes: ['IN'] }])
-    expect((chains.of(3)(query('example.org.', 3)) as Message).rcode).toBe('REFUSED')
+    expect((chains.of(3).run(query('example.org.', 3)) as Message).rcode).toBe('REFUSED')
   })
 
   test('a layer without a handler is in no chain', () => {
-    expect((new Chains([{ layer: {}, classes: ['*'] }]).of(1)(query()) as Message).rcode).toBe('REFUSED')
+    expect((new Chains([{ layer: {}, classes: ['*'] }]).of(1).run(query()) as Message).rcode).toBe('REFUSED')
   })
 })

@@ -6,6 +6,14 @@ import type { Query } from '../query.js'
 /** RFC 8914 §4.21: this server is not authoritative for that name, and does not recurse for it. */
 const NOT_AUTHORITATIVE = 20
 
+/** A composed chain, and those of its layers that are told what was sent. */
+export interface Chain {
+  readonly run: Next
+  readonly observers: readonly Layer[]
+  /** Whether one of them tells of errors. */
+  readonly tellsErrors: boolean
+}
+
 /**
  * Builds the chain once, when the configuration is read. Each layer's `next` is fixed here, so a query allocates no closure.
  */
@@ -13,10 +21,13 @@ export function compose(handlers: readonly Handler[], last: Next = refuse): Next
   return handlers.reduceRight<Next>((next, handle) => (query) => handle(query, next), last)
 }
 
-/** The end of every chain, and what there is where no server block is: nobody here serves that name. */
+/** The end of every chain: nobody here serves that name. */
 export function refuse(query: Query): Message {
-  return query.fail('REFUSED', 'not-served', { extendedErrors: [{ code: NOT_AUTHORITATIVE }] })
+  return query.fail('REFUSED', 'not-served', { extendedErrors: [{ code: NOT_AUTHORITATIVE }], origin: { kind: 'none' } })
 }
+
+/** What there is where no server block is. */
+export const NO_CHAIN: Chain = { run: refuse, observers: [], tellsErrors: false }
 
 /** A layer with the classes that its plugin sees. */
 export interface ClassedLayer {
@@ -26,26 +37,27 @@ export interface ClassedLayer {
 
 /** The composed chains of one server block: one for each class that a plugin asks for, and one for all others. */
 export class Chains {
-  readonly #byClass = new Map<number, Next>()
-  readonly #others: Next
+  readonly #byClass = new Map<number, Chain>()
+  readonly #others: Chain
 
   constructor(layers: readonly ClassedLayer[]) {
-    const chainOf = (qclass?: number): Next =>
-      compose(
-        layers.flatMap(({ layer, classes }) => (layer.handle !== undefined && sees(classes, qclass) ? [layer.handle.bind(layer)] : []))
-      )
-    const numbers = layers.flatMap(({ classes }) => classes.flatMap((name) => classNumber(name) ?? []))
-    for (const number of new Set(numbers)) this.#byClass.set(number, chainOf(number))
-    this.#others = chainOf()
+    const seen = layers.map(({ layer, classes }) => ({ layer, numbers: classes.map(classNumber), all: classes.includes('*') }))
+    for (const number of new Set(seen.flatMap(({ numbers }) => numbers))) {
+      if (number !== undefined) this.#byClass.set(number, chainOf(seen.filter(({ all, numbers }) => all || numbers.includes(number))))
+    }
+    this.#others = chainOf(seen.filter(({ all }) => all))
   }
 
   /** The chain for questions of this class. */
-  of(qclass: number): Next {
+  of(qclass: number): Chain {
     return this.#byClass.get(qclass) ?? this.#others
   }
 }
 
-/** Whether these classes have this one, or for undefined one that nobody names. */
-function sees(classes: readonly string[], qclass: number | undefined): boolean {
-  return classes.some((name) => name === '*' || (qclass !== undefined && classNumber(name) === qclass))
+function chainOf(seen: readonly { readonly layer: Layer }[]): Chain {
+  const layers = seen.map(({ layer }) => layer)
+  const observers = layers.filter((layer) => layer.observe !== undefined)
+  // A layer may be an instance of a class, whose methods need it.
+  const handlers = layers.flatMap((layer): Handler[] => (layer.handle === undefined ? [] : [layer.handle.bind(layer)]))
+  return { run: compose(handlers), observers, tellsErrors: observers.some((layer) => layer.tellsErrors === true) }
 }

@@ -64,7 +64,7 @@ export class PluginHost implements Host {
   }
 
   store(options: StoreOptions): Store {
-    const api = options.api.startsWith('unix:') ? `unix:${this.resolvePath(options.api.slice('unix:'.length))}` : options.api
+    const api = options.api?.startsWith('unix:') ? `unix:${this.resolvePath(options.api.slice('unix:'.length))}` : options.api
     return this.#scope.services.stores.use({ ...options, api, folder: this.resolvePath(options.folder) }, this.#directive)
   }
 

@@ -54,23 +54,27 @@ function reasonOf(error: unknown): string {
 }
 
 function unknown(name: string): string {
-  if (SPELLINGS.has(name)) return `${name}: Skein does not have this directive yet`
-  if (STANDARD_ORDER.includes(name) && directiveName(name) === name)
+  if (SPELLINGS.has(name) || (STANDARD_ORDER.includes(name) && directiveName(name) === name))
     return `${name}: CoreDNS has this directive, Skein does not have it yet`
   const known = BUILT_IN.map(directiveName)
   const near = BUILT_IN.includes(name) ? directiveName(name) : nearest(name, known)
-  const hint = near === undefined ? `known are ${known.sort().join(', ')}.` : `did you mean ${near}?`
-  return `unknown directive ${shown(name)}: ${hint} For a plugin from npm: npm install skein-plugin-${name}`
+  // A slip must not be an invitation to install a package of that name.
+  if (near !== undefined) return `unknown directive ${shown(name)}: did you mean ${near}?`
+  return `unknown directive ${shown(name)}: known are ${known.sort().join(', ')}. For a plugin from npm: npm install skein-plugin-${name}`
 }
 
-function check(module: { default?: unknown }, name: string, { at }: Directive): Plugin {
+function check(module: { default?: unknown }, name: string, { at, name: directive }: Directive): Plugin {
   const plugin = module.default as Partial<Plugin> | undefined
   if (typeof plugin?.setup !== 'function' || plugin.name !== name) {
     throw new ConfigError(`${name}: its package does not export a plugin named ${name} by default`, at)
   }
   if (plugin.api !== API_VERSION)
     throw new ConfigError(`${name}: it speaks plugin interface ${String(plugin.api)}, this Skein speaks ${API_VERSION}`, at)
+  const directives = plugin.directives ?? [plugin.name]
+  if (!directives.includes(directive))
+    throw new ConfigError(`${directive}: its plugin ${name} is configured by ${directives.join(', ')}`, at)
   // A class that does not exist would be a plugin that is never asked.
+  if (plugin.classes !== undefined && !Array.isArray(plugin.classes)) throw new ConfigError(`${name}: its classes must be a list`, at)
   const odd = plugin.classes?.find((klass) => klass !== '*' && classNumber(klass) === undefined)
   if (odd !== undefined) throw new ConfigError(`${name}: it asks for questions of class ${shown(odd)}, which is none`, at)
   return plugin as Plugin

@@ -28,6 +28,7 @@ export class Connection {
   #isTurnComing = false
   #messageTimer: NodeJS.Timeout | undefined
   #writeTimer: NodeJS.Timeout | undefined
+  #endTimer: NodeJS.Timeout | undefined
 
   constructor(socket: Socket, client: Client, receive: Receive, limits: StreamLimits, closed: () => void) {
     this.#socket = socket
@@ -47,6 +48,7 @@ export class Connection {
     socket.on('close', () => {
       clearTimeout(this.#messageTimer)
       clearTimeout(this.#writeTimer)
+      clearTimeout(this.#endTimer)
       closed()
     })
   }
@@ -64,7 +66,7 @@ export class Connection {
     if (this.#inFlight > 0) return
     // What is written goes out first; a client that does not take it, or does not close in turn, is not waited for.
     this.#socket.end()
-    this.#startWriteTimer()
+    this.#endTimer ??= setTimeout(() => this.destroy(), this.#limits.writeMs)
     // Unread octets would make the kernel answer the client with a reset that destroys our replies.
     this.#socket.resume()
   }

@@ -46,6 +46,7 @@ interface Open {
   readonly listener: Listener
 }
 
+/** The open sockets of a process. */
 export class Listeners {
   readonly counters: ListenerCounters = { received: 0, unsent: 0, refusedConnections: 0 }
   readonly #endpoints: readonly Endpoint[]

@@ -1,4 +1,4 @@
-import type { Client } from '../query.js'
+import { type Client, shownAddress } from '../query.js'
 import type { Outgoing } from '../reply/finish.js'
 
 /**
@@ -27,11 +27,6 @@ export interface ListenerCounters {
   received: number
   unsent: number
   refusedConnections: number
-}
-
-/** `127.0.0.1:53`, `[::1]:53`. */
-export function shownAddress(address: string, port: number): string {
-  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`
 }
 
 /** A port cannot be opened. The message is one line for the operator. */

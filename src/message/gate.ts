@@ -33,19 +33,32 @@ export function accept(octets: Uint8Array, udpSize: number): Accepted {
   // Answering an answer would make a loop of two servers.
   if (flags & QR) return SILENCE
   let question: Question | undefined
-  let edns: Edns | undefined
   try {
     if (u16(octets, 4) === 1) question = readQuestion(octets)
-    if (flags & OPCODE) return refused(octets, NOTIMP, question)
-    if (question === undefined || !countsFit(octets, question.qtype)) return refused(octets, FORMERR, question)
-    edns = readFrame(octets, question.end, u16(octets, 6), u16(octets, 8), u16(octets, 10))
+    if (flags & OPCODE) return refused(octets, NOTIMP, question, udpSize)
+    if (question === undefined || !countsFit(octets, question.qtype)) return refused(octets, FORMERR, question, udpSize)
+    const edns = frame(octets, question)
+    if (edns !== undefined && edns.version !== 0) return refused(octets, BADVERS, question, udpSize)
+    return { kind: 'asked', octets, question, edns }
   } catch (error) {
     if (!(error instanceof FormatError)) throw error
     // The rest of the header may be nonsense where the opcode is one that nobody here reads.
-    return refused(octets, flags & OPCODE ? NOTIMP : FORMERR, question, error instanceof OptError ? udpSize : undefined)
+    return refused(octets, flags & OPCODE ? NOTIMP : FORMERR, question, udpSize)
   }
-  if (edns !== undefined && edns.version !== 0) return refused(octets, BADVERS, question, udpSize)
-  return { kind: 'asked', octets, question, edns }
+}
+
+function frame(octets: Uint8Array, question: Question | undefined): Edns | undefined {
+  return readFrame(octets, question?.end ?? HEADER_OCTETS, u16(octets, 6), u16(octets, 8), u16(octets, 10))
+}
+
+/** Whether a request that is turned away has an OPT record, as far as that can be told: then its reply has one (RFC 6891 §6.1.1). */
+function hasOpt(octets: Uint8Array, question: Question | undefined): boolean {
+  try {
+    return u16(octets, 4) <= 1 && frame(octets, question) !== undefined
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error
+    return error instanceof OptError
+  }
 }
 
 /** A query carries a question, at most OPT and TSIG or SIG(0), and in IXFR the asker's SOA (RFC 1995 §3). */
@@ -55,11 +68,11 @@ function countsFit(octets: Uint8Array, qtype: number): boolean {
 
 const writer = new Writer()
 
-/** An empty reply with the question as far as it could be read, and an OPT record where `udpSize` is given. */
-function refused(octets: Uint8Array, rcode: number, question: Question | undefined, udpSize?: number): Accepted {
+/** An empty reply with the question as far as it could be read, and an OPT record where the request has one. */
+function refused(octets: Uint8Array, rcode: number, question: Question | undefined, udpSize: number): Accepted {
   const reply = new Uint8Array(HEADER_OCTETS + 255 + 4 + 11)
   writer.begin(reply, reply.length, u16(octets, 0), QR | (u16(octets, 2) & (OPCODE | RD | CD)) | (rcode & 0xf))
   if (question !== undefined) writer.question(octets.subarray(HEADER_OCTETS, question.end))
-  if (udpSize !== undefined && writer.opt(udpSize, rcode, 0, [])) writer.count(10, 1)
+  if (hasOpt(octets, question) && writer.opt(udpSize, rcode, 0, [])) writer.count(10, 1)
   return { kind: 'refused', reply: reply.subarray(0, writer.at) }
 }

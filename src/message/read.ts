@@ -32,6 +32,7 @@ export interface Edns {
 /** How often a whole message has been read into records, so that a test can show that a path never does it. */
 export const decodes = { count: 0 }
 
+/** The 16-bit number at an offset. */
 export function u16(octets: Uint8Array, at: number): number {
   return (octets[at]! << 8) | octets[at + 1]!
 }

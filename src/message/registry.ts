@@ -25,6 +25,7 @@ export type RRClass = keyof typeof CLASSES | `CLASS${number}`
 /** An rcode's mnemonic, or `RCODE13` where it has none. */
 export type Rcode = keyof typeof RCODES | `RCODE${number}`
 
+/** The type of the record that carries EDNS (RFC 6891 §6.1.1). */
 export const TYPE_OPT = 41
 
 const typeNames = namesOf(TYPES)

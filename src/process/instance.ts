@@ -1,6 +1,6 @@
 /** Everything that one reading of a Corefile makes: server blocks with their chains, and where they listen. */
 import { dirname, resolve as resolvePath } from 'node:path'
-import { lookUp, type Report } from '../chain/answer.js'
+import { lookUp, type Report, type Serving } from '../chain/answer.js'
 import { type BuiltChain, buildChain } from '../chain/build.js'
 import { refuse } from '../chain/compose.js'
 import { startAll, stopAll } from '../chain/lifecycle.js'
@@ -11,7 +11,7 @@ import { type Log, listenAddresses, type MaybePromise, type Reply, udpSize, zone
 import type { Query } from '../query.js'
 import { DEFAULT_UDP_SIZE } from '../reply/size.js'
 import { Routes } from '../route/route.js'
-import { type Serving, serve } from '../server.js'
+import { serve } from '../server.js'
 import { type BuiltBlock, type PlannedEndpoint, planEndpoints } from './plan.js'
 
 /** How deep look-ups of the server for itself may go. */
@@ -33,18 +33,18 @@ export interface InstanceOptions {
 export async function buildInstance(blocks: readonly ServerBlock[], options: InstanceOptions): Promise<Instance> {
   const { services, file, defaultPort } = options
   const settings = new Settings()
-  const report = reportTo(services.log)
+  const serving = { udpSize: DEFAULT_UDP_SIZE, clock: services.clock, report: reportTo(services.log) }
   const makeScope: MakeScope = options.makeScope ?? ((folder, shared, resolve) => new BlockScope(services, folder, shared, resolve))
   const built: BuiltBlock[] = []
   for (const block of blocks) {
     const routes = new Routes<BuiltChain>()
     const home = { routes }
-    const scope = makeScope(folderOf(file), settings, (query) => resolveWithin(home.routes, query, report))
+    const scope = makeScope(folderOf(file), settings, (query) => resolveWithin(home.routes, query, serving))
     const chain = await buildChain(block.directives, scope)
     built.push({ block, chain, scope, home, addresses: scope.settings.get(listenAddresses) ?? ['0.0.0.0', '::'] })
   }
   const plan = planEndpoints(built, defaultPort, (text) => services.log.warn(text))
-  return new Instance(built, plan, services, settings.get(udpSize) ?? DEFAULT_UDP_SIZE)
+  return new Instance(built, plan, services, { ...serving, udpSize: settings.get(udpSize) ?? DEFAULT_UDP_SIZE })
 }
 
 /** A Corefile from standard input has no folder: what it names hangs on the working directory, as in CoreDNS. */
@@ -53,11 +53,11 @@ function folderOf(file: string): string {
 }
 
 /** Asks the server itself, routed anew. */
-function resolveWithin(routes: Routes<BuiltChain>, query: Query, report: Report): MaybePromise<Reply> {
-  if (query.depth > MAX_DEPTH) return query.fail('SERVFAIL', 'too-deep')
+function resolveWithin(routes: Routes<BuiltChain>, query: Query, serving: Serving): MaybePromise<Reply> {
+  if (query.depth >= MAX_DEPTH) return query.fail('SERVFAIL', 'too-deep', { origin: { kind: 'none' } })
   const routed = routes.find(query.question)
   if (routed === undefined) return refuse(query)
-  return lookUp(routed.block.chains.of(query.question.qclass), query.with({ zone: routed.apex }), report)
+  return lookUp(routed.block.chains.of(query.question.qclass), query.inside(routed.apex), serving)
 }
 
 /** Tells of what a chain has thrown, one line without the stack. */
@@ -77,19 +77,19 @@ function oneLine(error: unknown): string {
   }
 }
 
+/** Server blocks with their chains, set up; started and stopped as a whole. */
 export class Instance {
   readonly plan: readonly PlannedEndpoint[]
-  readonly udpSize: number
-  readonly report: Report
+  readonly serving: Serving
   readonly #blocks: readonly BuiltBlock[]
   readonly #services: ProcessServices
+  #stopped: Promise<void> | undefined
 
-  constructor(blocks: readonly BuiltBlock[], plan: readonly PlannedEndpoint[], services: ProcessServices, size: number) {
+  constructor(blocks: readonly BuiltBlock[], plan: readonly PlannedEndpoint[], services: ProcessServices, serving: Serving) {
     this.#blocks = blocks
     this.plan = plan
     this.#services = services
-    this.udpSize = size
-    this.report = reportTo(services.log)
+    this.serving = serving
   }
 
   /** Opens the stores and starts the layers. Where one fails, everything is closed again and its error thrown. */
@@ -103,10 +103,16 @@ export class Instance {
     }
   }
 
+  /** Stops the layers, once: what still waits for one of them is answered by it. */
+  stopLayers(): Promise<void> {
+    this.#stopped ??= stopAll(this.#layers)
+    return this.#stopped
+  }
+
   /** Stops the layers and closes the stores. */
   async stop(): Promise<void> {
     try {
-      await stopAll(this.#layers)
+      await this.stopLayers()
     } finally {
       await this.#services.stores.close()
     }
@@ -114,8 +120,7 @@ export class Instance {
 
   /** What to listen on, each with the way into its chains. */
   get endpoints(): Endpoint[] {
-    const serving: Serving = { udpSize: this.udpSize, report: this.report }
-    return this.plan.map(({ address, port, routes }) => ({ address, port, receive: (slot) => serve(slot, routes, serving) }))
+    return this.plan.map(({ address, port, routes }) => ({ address, port, receive: (slot) => serve(slot, routes, this.serving) }))
   }
 
   /** The zones that plugins answer for with data of their own. */

@@ -3,6 +3,8 @@ import { existsSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { request as httpRequest } from 'node:http'
 import { dirname, resolve } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import type { Directive } from '../corefile/directive.js'
 import { EmbeddedStore } from '../store/embedded.js'
 import { controlPath, isLocked } from '../store/lock.js'
@@ -10,12 +12,12 @@ import { StoreError } from '../store/store.js'
 import { type Flag, readArguments, shownFlags, UsageError } from './arguments.js'
 import { readConfiguration } from './configuration.js'
 import { isVerb, type KvArguments, kvVerb, type Verb } from './kv-verbs.js'
-import { eachLine } from './lines.js'
 
 const FLAGS: readonly Flag[] = [
   { spellings: ['store'], value: 'DIR', about: 'the folder of the store (the one that the Corefile names, else ./data)' },
   { spellings: ['conf'], value: 'FILE', about: 'the Corefile that names it (./Corefile)' },
   { spellings: ['ttl'], value: 'SECONDS', about: 'put: the key vanishes after so many seconds' },
+  { spellings: ['raw'], about: 'get: the octets alone, without a line end behind them' },
   { spellings: ['r', 'recursive'], about: 'del, ls: everything below the key as well' },
   { spellings: ['help', 'h'], about: 'print this text' }
 ]
@@ -45,25 +47,28 @@ export async function kv(argv: readonly string[]): Promise<void> {
   const [verb, ...rest] = words
   if (flags.has('help') || verb === undefined || verb === 'help') return void process.stdout.write(KV_HELP)
   if (!isVerb(verb)) throw new UsageError(`unknown command kv ${verb}, expected get, put, del, ls, import or export`)
-  const file = verb === 'import' ? rest[0] : undefined
-  const asked = await verbArguments(verb, rest, flags)
-  const input = verb === 'import' ? await linesOf(file) : noLines()
-  const folder = flags.get('store') ?? storeOfCorefile(flags.get('conf'))
+  const asked = verbArguments(verb, rest, flags)
+  const input = await inputOf(verb, rest)
+  const folder = resolve(flags.get('store') ?? storeOfCorefile(flags.get('conf')))
+  whenReaderGoes()
   if (existsSync(folder) && (await isLocked(folder))) return askServer(folder, verb, asked, input)
   if (!existsSync(folder) && verb !== 'put' && verb !== 'import')
     throw new StoreError(`there is no store in ${folder}: name its folder with -store`)
-  const store = await EmbeddedStore.open(resolve(folder))
+  const store = await EmbeddedStore.open(folder)
   try {
-    for await (const chunk of kvVerb(store, verb, asked, eachLine(input))) await print(chunk)
+    for await (const chunk of kvVerb(store, verb, asked, input)) await print(chunk)
   } finally {
     await store.close()
   }
 }
 
-async function verbArguments(verb: Verb, words: readonly string[], flags: ReadonlyMap<string, string>): Promise<KvArguments> {
+function verbArguments(verb: Verb, words: readonly string[], flags: ReadonlyMap<string, string>): KvArguments {
   const [key, value] = words
   const most = verb === 'put' ? 2 : 1
-  if (words.length > most) throw new UsageError(`kv ${verb}: expected at most ${most} words, not ${JSON.stringify(words[most])}`)
+  if (words.length > most)
+    throw new UsageError(
+      `kv ${verb}: expected ${verb === 'put' ? 'a key and a value' : verb === 'import' ? 'one file' : 'one key'}, not ${JSON.stringify(words[most])} too`
+    )
   if (key === undefined && ['get', 'put', 'del'].includes(verb))
     throw new UsageError(`kv ${verb}: expected a key such as /skydns/local/skydns/web`)
   if (verb === 'put' && value === undefined) throw new UsageError('kv put: expected a value after the key')
@@ -71,14 +76,17 @@ async function verbArguments(verb: Verb, words: readonly string[], flags: Readon
     throw new UsageError(`kv ${verb}: expected a key that begins with /, not ${JSON.stringify(key)}`)
   return {
     ...(key !== undefined && verb !== 'import' && { key }),
-    ...(verb === 'put' && { value: value === '-' ? await textOf(process.stdin) : value! }),
     ...(flags.has('ttl') && { ttl: readTtl(flags.get('ttl')!, verb) }),
-    ...(flags.has('r') && { recursive: true })
+    ...(flags.has('r') && { recursive: true }),
+    ...(flags.has('raw') && { raw: true })
   }
 }
 
 function readTtl(text: string, verb: Verb): number {
-  if (verb !== 'put' || !/^[1-9]\d{0,8}$/.test(text)) throw new UsageError('-ttl: expected whole seconds, with put alone')
+  if (verb !== 'put' || !/^[1-9]\d{0,8}$/.test(text))
+    throw new UsageError(
+      verb === 'put' ? `-ttl: expected whole seconds from 1 on, not ${JSON.stringify(text)}` : '-ttl: expected with put alone'
+    )
   return Number(text)
 }
 
@@ -93,7 +101,9 @@ function storeOfCorefile(conf: string | undefined): string {
 function askServer(folder: string, verb: Verb, asked: KvArguments, input: AsyncIterable<Buffer>): Promise<void> {
   return new Promise((done, failed) => {
     const path = `/kv/${verb}?arguments=${encodeURIComponent(JSON.stringify(asked))}`
+    let answered = false
     const request = httpRequest({ socketPath: controlPath(folder), method: 'POST', path }, (response) => {
+      answered = true
       const receive = async (): Promise<void> => {
         if (response.statusCode !== 200) throw new StoreError(await textOf(response))
         for await (const chunk of response) await print(chunk as Buffer)
@@ -101,25 +111,35 @@ function askServer(folder: string, verb: Verb, asked: KvArguments, input: AsyncI
       receive().then(done, failed)
     })
     request.on('error', (error) => failed(new StoreError(`the server of ${folder} does not answer: ${error.message}`)))
-    const send = async (): Promise<void> => {
-      for await (const chunk of input) if (!request.write(chunk)) await new Promise((drained) => request.once('drain', drained))
-      request.end()
-    }
-    send().catch(failed)
+    // A server that refuses early stops reading: what it says counts then.
+    pipeline(input, request).catch((error: Error) => answered || failed(error))
   })
 }
 
-async function linesOf(file: string | undefined): Promise<AsyncIterable<Buffer>> {
-  if (file === undefined || file === '-') return process.stdin
+/** What a verb reads: the value of `put`, the lines of `import`. */
+async function inputOf(verb: Verb, [first, second]: readonly string[]): Promise<AsyncIterable<Buffer>> {
+  if (verb === 'put' && second !== '-') return Readable.from([Buffer.from(second ?? '')])
+  if (verb === 'put') return process.stdin
+  if (verb !== 'import') return Readable.from([])
+  if (first === undefined || first === '-') return process.stdin
   try {
-    return (await open(file)).createReadStream()
+    const file = await open(first)
+    if ((await file.stat()).isDirectory()) throw new StoreError(`cannot read ${first}: it is a folder`)
+    return file.createReadStream()
   } catch (error) {
+    if (error instanceof StoreError) throw error
     const { code, message } = error as NodeJS.ErrnoException
-    throw new StoreError(`cannot read ${file}: ${code === 'ENOENT' ? 'there is no such file' : message}`, { cause: error })
+    throw new StoreError(`cannot read ${first}: ${code === 'ENOENT' ? 'there is no such file' : message}`, { cause: error })
   }
 }
 
-async function* noLines(): AsyncGenerator<Buffer> {}
+/** Who reads our output, `head` say, may have had enough: then there is nothing left to do, and nothing wrong. */
+function whenReaderGoes(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0)
+    throw error
+  })
+}
 
 async function textOf(stream: AsyncIterable<Buffer | string>): Promise<string> {
   const chunks: Buffer[] = []

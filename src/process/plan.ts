@@ -4,7 +4,7 @@ import type { BlockScope } from '../chain/scope.js'
 import { ConfigError } from '../corefile/directive.js'
 import type { ServerBlock } from '../corefile/parser.js'
 import { isWildcard } from '../listen/addresses.js'
-import { shownAddress } from '../listen/slot.js'
+import { shownAddress } from '../query.js'
 import { Routes } from '../route/route.js'
 
 /** A server block with its chain. */

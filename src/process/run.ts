@@ -1,11 +1,14 @@
 /** `skein run`: from a Corefile to a server that answers, and its orderly end. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { ProcessServices } from '../chain/scope.js'
 import { type Listeners, openListeners } from '../listen/listeners.js'
+import { ListenError } from '../listen/slot.js'
 import type { Configuration } from './configuration.js'
 import { buildInstance, type Instance, type MakeScope } from './instance.js'
 
-/** How long queries in flight may take when the server stops. */
-const GRACE_MS = 500
+/** How long queries in flight may take when the server stops: so long by themselves, then what is left for the layers to end them. */
+const PATIENCE_MS = 250
+const GRACE_MS = 400
 
 /** What {@link startServer} needs. */
 export interface RunOptions {
@@ -27,8 +30,15 @@ export class RunningServer {
 
   /** Stops listening, answers what is in flight, stops the layers, closes the stores. */
   async stop(): Promise<void> {
-    await this.listeners.close(GRACE_MS)
-    await this.instance.stop()
+    const closed = this.listeners.close(GRACE_MS)
+    await Promise.race([closed, sleep(PATIENCE_MS, undefined, { ref: false })])
+    // A layer that something still waits for ends it now, while there is a socket to answer on.
+    try {
+      await this.instance.stopLayers()
+    } finally {
+      await closed
+      await this.instance.stop()
+    }
   }
 
   /** The zones and where they are served, CoreDNS's way: `.:1053 on 127.0.0.1`. */
@@ -62,7 +72,10 @@ export async function startServer({ configuration, services, makeScope, defaultP
   await instance.start()
   try {
     const listeners = await openListeners(instance.endpoints, { warn: (text) => services.log.warn(text) })
-    return new RunningServer(instance, listeners)
+    const server = new RunningServer(instance, listeners)
+    if (listeners.list.length > 0) return server
+    await listeners.close(0)
+    throw new ListenError('every address', defaultPort, 'udp', { name: 'Error', code: 'EADDRNOTAVAIL', message: 'no address' })
   } catch (error) {
     await instance.stop()
     throw error

@@ -12,8 +12,8 @@ import { type Control, serveControl } from './control.js'
 
 /** A store as configured, and as it is open. */
 interface Used {
-  readonly options: StoreOptions
-  readonly at: Directive
+  options: StoreOptions
+  at: Directive
   store?: EmbeddedStore | undefined
   keys?: KeysServer | undefined
   control?: Control | undefined
@@ -31,15 +31,31 @@ export class EmbeddedStores implements Stores {
   }
 
   use(options: StoreOptions, at: Directive): Store {
-    const { folder, api, token } = options
+    const { folder } = options
     const before = this.#used.get(folder)
-    if (before !== undefined && (before.options.api !== api || before.options.token !== token)) {
+    // Who leaves out the API takes what another user of the folder says.
+    if (before?.options.api !== undefined && options.api !== undefined) {
       const { file, line } = before.at.at
-      throw new ConfigError(`${at.name}: the store ${folder} has another api or token in ${file}:${line}, expected the same`, at.at)
+      if (before.options.api !== options.api || before.options.token !== options.token)
+        throw new ConfigError(`${at.name}: the store ${folder} has another api or token in ${file}:${line}, expected the same`, at.at)
     }
-    const used = before ?? { options, at }
+    if (options.api !== undefined) this.#checkApi(options.api, folder, at)
+    const used: Used = before ?? { options, at }
+    if (options.api !== undefined) {
+      used.options = options
+      used.at = at
+    }
     this.#used.set(folder, used)
     return traced(() => used.store ?? notOpen(folder))
+  }
+
+  /** Two stores cannot answer at one address: known before anything is opened. */
+  #checkApi(api: string, folder: string, at: Directive): void {
+    for (const { options, at: other } of this.#used.values()) {
+      if (options.folder === folder || api === 'off' || options.api !== api || api.endsWith(':0')) continue
+      const { file, line } = other.at
+      throw new ConfigError(`${at.name}: ${file}:${line} has its keys API on ${api} already, expected another address, or off`, at.at)
+    }
   }
 
   async open(): Promise<void> {
@@ -58,7 +74,7 @@ export class EmbeddedStores implements Stores {
       report: (error) => this.#log.error(`the store ${folder}: ${String(error)}`)
     })
     used.control = serveControl(used.store)
-    if (api === 'off') return
+    if (api === undefined || api === 'off') return
     const handler = keysApi(used.store, { token, writable: true, allowedHosts: allowedHosts(api, token) })
     used.keys = await serveKeys(api, handler)
     if (token === undefined && !isPrivate(api)) {
@@ -67,12 +83,14 @@ export class EmbeddedStores implements Stores {
   }
 
   async close(): Promise<void> {
+    const errors: unknown[] = []
     for (const used of [...this.#used.values()].reverse()) {
-      await used.keys?.close()
-      await used.control?.close()
-      await used.store?.close()
+      for (const part of [used.keys, used.control, used.store]) {
+        await part?.close().catch((error: unknown) => errors.push(error))
+      }
       used.keys = used.control = used.store = undefined
     }
+    if (errors.length > 0) throw new AggregateError(errors, 'a store did not close cleanly')
   }
 
   /** The folders that are open, and where the keys API of each listens. */

@@ -1,13 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import { answer } from '../chain/answer.js'
+import type { Chain } from '../chain/compose.js'
 import { accept } from '../message/gate.js'
 import { AA, AD, CD, Message, QR, RA, RD, TC } from '../message/message.js'
 import { nameOctets, RecordError } from '../message/name.js'
 import type { ResourceRecord } from '../message/record.js'
 import { typeNumber } from '../message/registry.js'
 import { Writer } from '../message/writer.js'
+import type { Next } from '../plugin.js'
+import { systemClock } from '../process/clock.js'
 import { type Client, Query } from '../query.js'
 import { finish, type Outgoing } from './finish.js'
+
+const chainOf = (run: Next): Chain => ({ run, observers: [], tellsErrors: false })
 
 interface Asked {
   readonly transport?: Client['transport']
@@ -176,9 +181,12 @@ describe('what does not fit goes in order:', () => {
     expect([counts(reply), reply.flags & TC, reply.edns!.options]).toEqual([[20, 0, 0], 0, []])
   })
 
-  test('the authority, with TC', () => {
-    const reply = finished({ answer: addresses(30), authority: [server(1)] })
-    expect([counts(reply), reply.flags & TC]).toEqual([[30, 0, 0], TC])
+  test('the authority beside an answer, without TC, but with DO, where it may prove something, and as the whole of what there is', () => {
+    const parts = { answer: addresses(30), authority: [server(1)] }
+    const plain = finished(parts)
+    expect([counts(plain), plain.flags & TC]).toEqual([[30, 0, 0], 0])
+    expect(finished({ ...parts, answer: addresses(29) }, { edns: 512, dnssecOk: true }).flags & TC).toBe(TC)
+    expect(finished({ authority: [text(600)] }).flags & TC).toBe(TC)
   })
 
   test('whole records of the answer, with TC and no other section', () => {
@@ -233,11 +241,10 @@ describe('over a stream', () => {
     const reports: unknown[] = []
     const reply = sent.query.reply({ aa: true, answer: Array.from({ length: 30 }, () => text(3000)) })
     answer(
-      () => reply,
+      chainOf(() => reply),
       sent.query,
       sent,
-      1232,
-      (error) => reports.push(error)
+      { udpSize: 1232, clock: systemClock, report: (error) => reports.push(error) }
     )
     expect(reports).toEqual([expect.any(RecordError)])
     expect(Message.fromOctets(sent.reply!)).toMatchObject({ rcode: 'SERVFAIL', flags: QR | RD | 2, answer: [] })
@@ -250,11 +257,10 @@ test('a record that cannot be written is a failure that is reported, wherever it
     const sent = new Sent({ edns: 1232 })
     const reports: unknown[] = []
     answer(
-      () => sent.query.reply(parts),
+      chainOf(() => sent.query.reply(parts)),
       sent.query,
       sent,
-      1232,
-      (error) => reports.push(error)
+      { udpSize: 1232, clock: systemClock, report: (error) => reports.push(error) }
     )
     expect(reports).toEqual([expect.any(RecordError)])
     expect(Message.fromOctets(sent.reply!)).toMatchObject({ rcode: 'SERVFAIL', answer: [], authority: [], additional: [] })

@@ -21,6 +21,12 @@ export interface Outgoing {
   drop(): void
 }
 
+/** What of a message was sent. */
+export interface Written {
+  readonly flags: number
+  readonly octets: number
+}
+
 const DO = 0x8000
 const OPT_OCTETS = 11
 const EXTENDED_ERROR = 15
@@ -29,9 +35,9 @@ const writer = new Writer()
 
 /**
  * Writes the reply to a query and sends it. `udpSize` is the operator's cap, and what our OPT record advertises.
- * Throws RecordError or FormatError, and has sent nothing, where the reply cannot be written.
+ * Gives the flags and size of what was sent. Throws RecordError or FormatError, and has sent nothing, where it cannot be written.
  */
-export function finish(query: Query, reply: Message, out: Outgoing, udpSize: number): void {
+export function finish(query: Query, reply: Message, out: Outgoing, udpSize: number): Written {
   const limit = replyLimit(query, udpSize)
   const octets = out.reserve(limit)
   const room = query.edns === undefined ? limit : limit - OPT_OCTETS
@@ -39,7 +45,7 @@ export function finish(query: Query, reply: Message, out: Outgoing, udpSize: num
   const flags = replyFlags(query, reply, rcode)
   let additional = 0
   start(query, out, octets, room, flags)
-  if (writeAll(reply)) additional = writeAdditional(reply, flags)
+  if (writeAll(reply, query.dnssecOk)) additional = writeAdditional(reply, flags)
   else {
     // A client that has come by stream has no better way to ask again.
     if (limit === STREAM_SIZE) throw new RecordError(`a reply to ${query.qname} ${query.qtype} of more than ${STREAM_SIZE} octets`)
@@ -52,7 +58,9 @@ export function finish(query: Query, reply: Message, out: Outgoing, udpSize: num
     additional++
   }
   writer.count(10, additional)
-  out.send(writer.at)
+  const written = { flags: u16(octets, 2), octets: writer.at }
+  out.send(written.octets)
+  return written
 }
 
 function start(query: Query, out: Outgoing, octets: Uint8Array, limit: number, flags: number): void {
@@ -75,11 +83,15 @@ function replyFlags(query: Query, reply: Message, rcode: number): number {
   return QR | (query.flags & (RD | CD)) | kept | (rcode & 0xf)
 }
 
-/** Writes answer and authority; false where they do not fit. */
-function writeAll({ answer, authority }: Message): boolean {
-  if (!writer.records(answer, 0, answer.length) || !writer.records(authority, 0, authority.length)) return false
+/**
+ * Writes answer and authority; false where they do not fit. Beside an answer the authority section is a courtesy, which goes
+ * without TC, unless it may prove something (RFC 4035 §3.1.3.3).
+ */
+function writeAll({ answer, authority }: Message, dnssecOk: boolean): boolean {
+  if (!writer.records(answer, 0, answer.length)) return false
   writer.count(6, answer.length)
-  writer.count(8, authority.length)
+  if (writer.records(authority, 0, authority.length)) writer.count(8, authority.length)
+  else if (answer.length === 0 || dnssecOk) return false
   return true
 }
 
@@ -100,6 +112,11 @@ function writeAdditional(reply: Message, flags: number): number {
   let written = 0
   for (let at = 0; at < records.length; ) {
     const next = groupAt(records, at)
+    // A signature of the whole message holds for one hop (RFC 8945 §5.1, RFC 2931 §3).
+    if (records[at]!.type === 'TSIG' || records[at]!.type === 'SIG') {
+      at = next
+      continue
+    }
     if (writer.records(records, at, next)) written += next - at
     else if (isGlue(reply, records[at]!)) writer.flags(flags | TC)
     at = next

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -286,4 +286,16 @@ describe('expiry', () => {
     clock.set(clock.now() + 1500)
     expect(await store.transact((draft) => draft.entry(['a']))).toBeUndefined()
   })
+})
+
+test('a store whose folder was taken away refuses changes, which a restart would not find', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'skein-gone-'))
+  const store = await EmbeddedStore.open(join(folder, 'data'))
+  await store.apply([{ op: 'put', key: keyOfPath('/a'), value: Buffer.from('1') }])
+  renameSync(join(folder, 'data'), join(folder, 'old'))
+  await new Promise((resolve) => setTimeout(resolve, 600))
+  await expect(store.apply([{ op: 'put', key: keyOfPath('/b'), value: Buffer.from('2') }])).rejects.toThrow(/no longer where it was opened/)
+  expect(store.has(keyOfPath('/a'))).toBe(true)
+  await store.close()
+  rmSync(folder, { recursive: true, force: true })
 })

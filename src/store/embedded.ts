@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type StoreClock, systemClock } from './clock.js'
 import { Draft } from './draft.js'
@@ -37,6 +37,7 @@ interface Planned {
 const LONGEST_WAIT_MS = 60_000
 const RETRY_MS = 1000
 const PLANS_PER_COMMIT = 256
+const CHECK_MS = 500
 
 /** The service store in a folder of this machine: one writer, durable, with keys that vanish on time. */
 export class EmbeddedStore implements StoreReader {
@@ -50,6 +51,9 @@ export class EmbeddedStore implements StoreReader {
   readonly #report: (error: unknown) => void
   readonly #ownsLock: boolean
   #revision: number
+  /** Which file was opened, and when it was last seen to be that one. */
+  readonly #file: string | undefined
+  #checked = 0
   /** When the next key vanishes. */
   #nearest = Infinity
   #timer: { cancel(): void } | undefined
@@ -83,6 +87,7 @@ export class EmbeddedStore implements StoreReader {
     this.#watchers = new Watchers(this.#report)
     this.#reader = new TableReader(tables, () => (this.#nearest <= this.clock.now() ? this.clock.now() : undefined))
     this.#revision = readRevision(tables)
+    this.#file = fileOf(folder)
     this.#nearest = this.#readNearest()
   }
 
@@ -90,8 +95,8 @@ export class EmbeddedStore implements StoreReader {
     return this.#revision
   }
 
-  subtree(key: Key): Entry[] {
-    return this.#reader.subtree(key)
+  subtree(key: Key, limit?: number): Entry[] {
+    return this.#reader.subtree(key, limit)
   }
 
   at(key: Key): Entry[] {
@@ -174,7 +179,18 @@ export class EmbeddedStore implements StoreReader {
     for (const each of settle) each()
   }
 
+  /** A folder that was moved or emptied under the server would take changes that are gone after a restart. */
+  #checkFile(): void {
+    const now = performance.now()
+    if (now - this.#checked < CHECK_MS) return
+    if (fileOf(this.folder) !== this.#file) {
+      throw new StoreError(`the store ${this.folder} is no longer where it was opened, or is another one: restart the server`)
+    }
+    this.#checked = now
+  }
+
   async #write(draft: Draft): Promise<void> {
+    this.#checkFile()
     this.#revision = await draft.write()
     // Each thread keeps a snapshot; without this, reads after the write would see the state before it.
     this.#tables.root.resetReadTxn()
@@ -205,6 +221,12 @@ export class EmbeddedStore implements StoreReader {
     if (this.#nearest > this.clock.now()) this.#arm()
     else this.transact(() => undefined).catch((error: unknown) => this.#report(error))
   }
+}
+
+/** Tells the database's file from another one of its name. */
+function fileOf(folder: string): string | undefined {
+  const stat = statSync(join(folder, STORE_FILE), { throwIfNoEntry: false })
+  return stat && `${stat.dev} ${stat.ino}`
 }
 
 function applyTo(draft: Draft, change: Change): void {

@@ -1,5 +1,5 @@
 import { accessSync, constants, existsSync, lstatSync, mkdirSync, readdirSync, type Stats, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { lockFiles } from './lock.js'
 import { StoreError } from './store.js'
 import { faultOfFile } from './store-file.js'
@@ -57,7 +57,10 @@ function lookAt(folder: string): Stats | undefined {
 
 function makeFolder(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    // One by one: where nothing can be made, as below /proc, Node's own way of making them all never ends.
+    const missing: string[] = []
+    for (let at = folder; !existsSync(at); at = dirname(at)) missing.unshift(at)
+    for (const each of missing) mkdirSync(each, { mode: 0o700 })
   } catch (error) {
     throw new StoreError(`the store folder ${folder} cannot be made (${codeOf(error)}): make it, or name another folder`, { cause: error })
   }

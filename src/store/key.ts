@@ -110,16 +110,27 @@ export function keyOfPath(path: string): Key {
     .map((segment) => Buffer.from(segment, 'utf8').toString('latin1'))
 }
 
-/** The path of a key. A slash inside a segment is shown as `\057`, octets that are no UTF-8 as `\DDD`. */
-export function pathOfKey(key: Key): string {
-  return `/${key.map(shownSegment).join('/')}`
+/** The key of a path as {@link shownKey} shows it: `\\DDD` in it stands for an octet. */
+export function keyOfShownPath(path: string): Key {
+  const octet = (text: string, digits: string): string => (Number(digits) < 256 ? String.fromCharCode(Number(digits)) : text)
+  return keyOfPath(path).map((segment) => segment.replace(/\\(\d{3})/g, octet))
 }
 
-function shownSegment(segment: string): string {
+/** The path of a key as the keys API gives it: text as it is; segments with a slash or with octets that are no UTF-8 as `\\DDD`. */
+export function pathOfKey(key: Key): string {
+  return `/${key.map((segment) => shownSegment(segment, /\//)).join('/')}`
+}
+
+/** The path of a key for people, on one line, which {@link keyOfShownPath} reads: control characters and backslashes as `\\DDD` too. */
+export function shownKey(key: Key): string {
+  return `/${key.map((segment) => shownSegment(segment, /[/\\\x00-\x1f\x7f]/)).join('/')}`
+}
+
+function shownSegment(segment: string, odd: RegExp): string {
   const octets = Buffer.from(segment, 'latin1')
   const text = octets.toString('utf8')
-  if (!segment.includes('/') && Buffer.from(text, 'utf8').equals(octets)) return text
+  if (!odd.test(segment) && Buffer.from(text, 'utf8').equals(octets)) return text
   return Array.from(octets, (octet) =>
-    octet > 0x20 && octet < 0x7f && octet !== 0x2f ? String.fromCharCode(octet) : `\\${String(octet).padStart(3, '0')}`
+    octet > 0x20 && octet < 0x7f && octet !== 0x2f && octet !== 0x5c ? String.fromCharCode(octet) : `\\${String(octet).padStart(3, '0')}`
   ).join('')
 }

@@ -12,7 +12,8 @@ export interface KeysServer {
   close(): Promise<void>
 }
 
-const FINISH_MS = 2000
+/** A server stops within a second, all its parts together. */
+const FINISH_MS = 250
 
 const openSockets = new WeakMap<Server, Set<Socket>>()
 
@@ -29,7 +30,8 @@ export function keysServer(handler: KeysHandler): Server {
     socket.once('close', () => sockets.delete(socket))
   })
   server.maxConnections = 256
-  server.maxHeadersCount = 64
+  // Node would drop the rest in silence, an Origin among them; their size is bounded.
+  server.maxHeadersCount = 0
   return server
 }
 
@@ -44,8 +46,10 @@ async function listenOnPath(server: Server, address: string): Promise<string> {
   const path = address.slice('unix:'.length)
   if (Buffer.byteLength(path) > MAX_SOCKET_PATH)
     throw new StoreError(`the path in ${address} is longer than ${MAX_SOCKET_PATH} octets: choose a shorter one`)
-  if (!(await listenAlone(server as NetServer, path)))
-    throw new StoreError(`the socket ${path} is in use: stop who listens on it, or choose another`)
+  const alone = await listenAlone(server as NetServer, path).catch((error: NodeJS.ErrnoException) => {
+    throw new StoreError(`the keys API cannot listen on ${address} (${error.code}): see to its folder, or choose another`, { cause: error })
+  })
+  if (!alone) throw new StoreError(`the socket ${path} is in use: stop who listens on it, or choose another`)
   return address
 }
 

@@ -1,6 +1,17 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync
+} from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -114,4 +125,20 @@ describe('the lock of a folder', () => {
     expect(await isLocked(folder)).toBe(true)
     await lock.release()
   })
+})
+
+test('the end of one whose folder was moved leaves the lock of who came in its place', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'skein-moved-'))
+  const data = join(folder, 'data')
+  mkdirSync(data)
+  const first = await lockFolder(data)
+  renameSync(data, join(folder, 'old'))
+  mkdirSync(data)
+  const second = await lockFolder(data)
+  await first.release()
+  expect(await isLocked(data)).toBe(true)
+  await expect(lockFolder(data)).rejects.toThrow(/in use by another Skein/)
+  await second.release()
+  expect(await isLocked(data)).toBe(false)
+  rmSync(folder, { recursive: true, force: true })
 })

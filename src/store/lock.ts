@@ -4,7 +4,7 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { StoreError } from './store.js'
-import { isAnswered, listenAlone, MAX_SOCKET_PATH } from './unix-socket.js'
+import { identityOf, isAnswered, listenAlone, MAX_SOCKET_PATH } from './unix-socket.js'
 
 const SOCKET = 'control.sock'
 const PID = 'control.pid'
@@ -40,18 +40,34 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
   const sockets = trackSockets(server)
   const pidFile = join(folder, PID)
   if (!(await listenAlone(server, path))) throw new StoreError(inUse(folder, pidFile))
-  writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o644 })
+  const ours = identityOf(path)
+  writePid(pidFile)
   let released: Promise<void> | undefined
   const release = (): Promise<void> => {
     if (released === undefined) {
+      for (const socket of sockets) socket.destroySoon()
+      // The folder may have been moved, and another server own one of its name: the end of this listener would remove its socket.
+      if (identityOf(path) !== ours) {
+        server.unref()
+        released = Promise.resolve()
+        return released
+      }
       // The listener's end removes the socket, and the next owner may write its number at once: so this goes first.
       rmSync(pidFile, { force: true })
       released = new Promise((resolve) => server.close(() => resolve()))
-      for (const socket of sockets) socket.destroySoon()
     }
     return released
   }
   return { server, path, release }
+}
+
+/** The number is a hint for a message: a full disk is no reason not to serve. */
+function writePid(pidFile: string): void {
+  try {
+    writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o644 })
+  } catch {
+    rmSync(pidFile, { force: true })
+  }
 }
 
 /** Whether some process holds the folder. */

@@ -34,10 +34,13 @@ export class MemoryStore implements StoreReader {
     this.#changed(key)
   }
 
-  subtree(key: Key): Entry[] {
+  subtree(key: Key, limit?: number): Entry[] {
     const start = foldedOctets(key)
     const end = subtreeEnd(start)
-    return this.#entries.filter(({ octets }) => octets.compare(start) >= 0 && octets.compare(end) < 0).map(({ entry }) => entry)
+    return this.#entries
+      .filter(({ octets }) => octets.compare(start) >= 0 && octets.compare(end) < 0)
+      .map(({ entry }) => entry)
+      .slice(0, limit)
   }
 
   at(key: Key): Entry[] {

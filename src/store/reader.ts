@@ -16,11 +16,11 @@ export class TableReader {
     this.#lateSince = lateSince
   }
 
-  /** The entries at or below `key`, whatever their case. */
-  subtree(key: Key): Entry[] {
+  /** The entries at or below `key`, whatever their case; the first `limit` of them. */
+  subtree(key: Key, limit?: number): Entry[] {
     const folded = foldedOctets(key)
     if (folded.length > MAX_KEY_OCTETS) return []
-    return this.#entries(folded.length === 0 ? FIRST : folded, subtreeEnd(folded))
+    return this.#entries(folded.length === 0 ? FIRST : folded, subtreeEnd(folded), limit)
   }
 
   /** The entries at exactly `key`, whatever their case. */
@@ -94,12 +94,12 @@ export class TableReader {
     yield page
   }
 
-  #entries(start: Buffer, end: Buffer): Entry[] {
+  #entries(start: Buffer, end: Buffer, limit = Number.POSITIVE_INFINITY): Entry[] {
     const late = this.#lateSince()
     const found: Entry[] = []
     for (const { key, value } of this.#tables.entries.getRange({ start, end })) {
       const kept = this.#kept(keyOfOctets(key), value, late)
-      if (kept !== undefined) found.push(kept)
+      if (kept !== undefined && found.push(kept) >= limit) break
     }
     return found
   }

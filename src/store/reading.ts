@@ -26,9 +26,9 @@ export class TracedReading {
     this.revision = reader.revision
   }
 
-  subtree(key: Key): Entry[] {
+  subtree(key: Key, limit?: number): Entry[] {
     this.reads.push(traceOf(key))
-    return this.#reader.subtree(key)
+    return this.#reader.subtree(key, limit)
   }
 
   at(key: Key): Entry[] {
@@ -42,16 +42,18 @@ export class TracedReading {
   }
 }
 
+/** The hashes of keys and of all that is above them: what a change of them flushes. */
+export function tracesOf(keys: readonly Key[]): number[] {
+  const hashes = new Set<number>()
+  for (const key of keys) for (let length = key.length; length >= 0; length--) hashes.add(traceOf(key.slice(0, length)))
+  return [...hashes]
+}
+
 /** A store whose reader is known only later, as plugins are lent it: not to be read before. */
-export function traced(reader: () => StoreReader): StoreReader & { read(): TracedReading } {
+export function traced(reader: () => StoreReader) {
   return {
-    get revision() {
-      return reader().revision
-    },
-    subtree: (key) => reader().subtree(key),
-    at: (key) => reader().at(key),
-    has: (key) => reader().has(key),
-    watch: (key, changed) => reader().watch(key, changed),
-    read: () => new TracedReading(reader())
+    read: () => new TracedReading(reader()),
+    watch: (key: Key, changed: (change: { keys: readonly Key[]; revision: number; hashes: number[] }) => void) =>
+      reader().watch(key, (keys) => changed({ keys, revision: reader().revision, hashes: tracesOf(keys) }))
   }
 }

@@ -16,8 +16,8 @@ export interface Entry {
 export interface StoreReader {
   /** Grows with every change. */
   readonly revision: number
-  /** The entries at `key` and below it, in key order (by octets, without case). Expired ones are left out. */
-  subtree(key: Key): Entry[]
+  /** The entries at `key` and below it, in key order (by octets, without case), the first `limit` of them. Expired ones are left out. */
+  subtree(key: Key, limit?: number): Entry[]
   /** The entries at exactly `key`: several where spellings differ. */
   at(key: Key): Entry[]
   /** Whether there is any entry at `key` or below it. */

@@ -29,17 +29,23 @@ const newFiles = [NEW_FILE, `${NEW_FILE}-lock`]
 
 /** Makes an empty store: under another name first, so that a file of the right name always has its mark. */
 export async function makeStore(folder: string): Promise<void> {
-  for (const name of newFiles) rmSync(join(folder, name), { force: true })
-  const root = openRoot(join(folder, NEW_FILE))
-  for (const name of ['entries', 'dirs', 'expiries']) root.openDB({ ...binary, name })
-  const meta = root.openDB<Buffer, Buffer>({ ...binary, name: 'meta' })
-  await meta.batch(() => {
-    unawaited(meta.put(MARK, Buffer.from(`${MARK_TEXT}${FORMAT}`)))
-    unawaited(meta.put(REVISION, revisionOctets(0)))
-  })
-  await root.close()
-  renameSync(join(folder, NEW_FILE), join(folder, STORE_FILE))
-  rmSync(join(folder, `${NEW_FILE}-lock`), { force: true })
+  try {
+    for (const name of newFiles) rmSync(join(folder, name), { force: true })
+    const root = openRoot(join(folder, NEW_FILE))
+    for (const name of ['entries', 'dirs', 'expiries']) root.openDB({ ...binary, name })
+    const meta = root.openDB<Buffer, Buffer>({ ...binary, name: 'meta' })
+    await meta.batch(() => {
+      unawaited(meta.put(MARK, Buffer.from(`${MARK_TEXT}${FORMAT}`)))
+      unawaited(meta.put(REVISION, revisionOctets(0)))
+    })
+    await root.close()
+    renameSync(join(folder, NEW_FILE), join(folder, STORE_FILE))
+    rmSync(join(folder, `${NEW_FILE}-lock`), { force: true })
+  } catch (error) {
+    throw new StoreError(`no store can be made in ${folder} (${(error as Error).message}): see to its disk, or name another folder`, {
+      cause: error
+    })
+  }
 }
 
 /** Opens the tables, where the file bears the mark of a format that is known here. */

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isMainThread } from 'node:worker_threads'
 import { StoreError } from './store.js'
 
-// The socket's path goes into sun_path: 108 octets on Linux, 104 elsewhere, and Node cuts a longer one without a word.
+/** The longest path of a Unix socket: it goes into sun_path, 108 octets on Linux, 104 elsewhere, and Node cuts a longer one without a word. */
 export const MAX_SOCKET_PATH = 100
 
 // Twice as long as anybody holds an old socket's number between looking and renaming (microseconds).
@@ -68,7 +68,7 @@ function takeAway(path: string, found: string): void {
 }
 
 /** Tells a file from a later one of the same path; an inode's number alone is given again at once. */
-function identityOf(path: string): string | undefined {
+export function identityOf(path: string): string | undefined {
   const stat = statSync(path, { bigint: true, throwIfNoEntry: false })
   return stat && `${stat.ino} ${stat.mtimeNs}`
 }

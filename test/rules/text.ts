@@ -1,3 +1,4 @@
+import { posix } from 'node:path'
 import { isCode, isTest, type Rule, type SourceFile } from './source-file.js'
 
 /** Every error code in the code is explained in docs/errors.md, and the other way round. */
@@ -37,3 +38,29 @@ export function copyDiffers(copied: readonly SourceFile[], shared: readonly Sour
     return originals.get(path) === text ? [] : [`${path}: differs`]
   })
 }
+
+/** A link to a file of the repository must lead somewhere. */
+export const linksLead: Rule = (files) => {
+  const paths = new Set(files.map(({ path }) => path))
+  return files
+    .filter(({ path }) => path.endsWith('.md'))
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)].flatMap(([, to = '']) => {
+        const target = posix.normalize(posix.join(posix.dirname(path), to))
+        return paths.has(target) ? [] : [`${path}: links to ${to}, which is not there`]
+      })
+    )
+}
+
+/** What is exported is explained, in a sentence right before it: authors and colleagues read it in their editor. */
+export const exportsAreExplained: Rule = (files) =>
+  files
+    .filter((file) => /^(src|plugins)\/.*\.ts$/.test(file.path) && !file.path.endsWith('.test.ts'))
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(/^(.*)\nexport (?:abstract )?(?:async )?(?:const|let|function\*?|class|interface|type) (\w+)/gm)].flatMap(
+        ([, before = '', name]) =>
+          before.trimEnd().endsWith('*/') || before.startsWith('// biome-ignore') || before.startsWith('export ')
+            ? []
+            : [`${path}: ${name} is exported and not explained`]
+      )
+    )
