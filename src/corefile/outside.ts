@@ -2,9 +2,9 @@ import type { Variables } from './environment.js'
 
 /** What a Corefile may refer to outside of itself. Paths hang on the working directory; failures are thrown as `node:fs` does. */
 export interface Outside {
-  readFile(path: string): Buffer
+  readonly readFile: (path: string) => Buffer
   /** The names in a folder, in any order. */
-  readFolder(path: string): readonly string[]
+  readonly readFolder: (path: string) => readonly string[]
   readonly variables: Variables
 }
 

@@ -47,6 +47,8 @@ export function parseCorefile(text: string | Buffer, file: string, outside: Outs
 function readPart(cursor: Cursor, imports: Imports, warnings: Warnings, blocks: ServerBlock[]): void {
   const first = cursor.next!
   const followsBrace = !cursor.startsLine
+  // CoreDNS takes it for a zone.
+  if (followsBrace && isBare(first, 'import')) refuse(first, 'import after a }, expected it on a line of its own')
   const words = readKeyWords(cursor)
   const snippet = snippetName(words)
   if (snippet !== undefined) return readSnippet(cursor, snippet, imports)
