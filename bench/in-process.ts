@@ -75,7 +75,7 @@ async function main(): Promise<void> {
     shares: new Sharing(),
     version: 'Skein-bench'
   }
-  const instance = await buildInstance(parseCorefile(COREFILE, join(folder, 'Corefile')), {
+  const instance = await buildInstance(parseCorefile(COREFILE, join(folder, 'Corefile')).blocks, {
     services,
     file: join(folder, 'Corefile'),
     defaultPort: 53

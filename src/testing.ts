@@ -135,7 +135,7 @@ export async function serverOf(corefile: string, options: TestOptions = {}): Pro
     version: 'Skein-test'
   }
   const file = options.file ?? 'Corefile'
-  const instance = await buildInstance(parseCorefile(corefile, file), { services: process, file, defaultPort: 53 })
+  const instance = await buildInstance(parseCorefile(corefile, file).blocks, { services: process, file, defaultPort: 53 })
   await instance.start()
   return new TestServer(instance, log, counters)
 }

@@ -84,7 +84,11 @@ const mistakes: { title: string; corefile?: string; args?: string[]; code?: numb
     says: /Corefile:4: etcd: endpoint: a store fed from an etcd server is not supported yet/
   },
   { title: 'a block that does not end', corefile: '. {\n  whoami\n', says: /Corefile:2: the file ends in the block that Corefile:1 opens/ },
-  { title: 'an import', corefile: block('import other'), says: /Corefile:3: import is not supported yet/ },
+  {
+    title: 'an import',
+    corefile: block('import other'),
+    says: /Corefile:3: "other" is neither a snippet defined before this line nor a file, expected one of them/
+  },
   { title: 'octets that are no text', corefile: '\u0000\uFFFE. {\n', says: /Corefile:1: / },
   {
     title: 'a zone served twice',

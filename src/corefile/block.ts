@@ -1,6 +1,7 @@
-import { type Cursor, isBare, refuse, refuseImport } from './cursor.js'
+import { type Cursor, isBare, refuse } from './cursor.js'
 import { Directive, shown } from './directive.js'
-import { hasReference } from './environment.js'
+import { hasReference, origin } from './environment.js'
+import { CLOSES_NOTHING, neverClosed } from './imports.js'
 import { placeOf, type Token } from './lexer.js'
 
 /** No plugin nests deeper than two; the bound keeps a file of braces from exhausting the stack. */
@@ -12,11 +13,11 @@ export function readBlock(cursor: Cursor, zones: readonly string[], parent?: Dir
   if (depth > MAX_DEPTH) refuse(opening, `blocks inside blocks, expected at most ${MAX_DEPTH} levels`)
   const directives: Directive[] = []
   for (let next = cursor.next; !isBare(next, '}'); next = cursor.next) {
-    if (next === undefined) {
-      refuse(cursor.last!, `the file ends in the block that ${opening.file}:${opening.line} opens, expected } on a line of its own`)
-    }
+    if (next === undefined) refuse(cursor.last!, neverClosed(opening))
     if (isBare(next, '{') && directives.length > 0) refuse(next, 'a { on a line of its own, expected it on the line of its directive')
-    directives.push(readDirective(cursor, zones, parent, depth))
+    // Inside the block of a directive CoreDNS knows `import` only at the start of a line.
+    if (isBare(next, 'import') && (parent === undefined || cursor.startsLine)) cursor.spliceImport()
+    else directives.push(readDirective(cursor, zones, parent, depth))
   }
   // In CoreDNS such a brace ends the block, and is an argument of the line as well.
   if (!cursor.startsLine && cursor.last !== opening) refuse(cursor.next!, 'a } after other words, expected it at the start of a line')
@@ -29,7 +30,11 @@ export function readRest(cursor: Cursor, zones: readonly string[]): Directive[] 
   const lastKey = cursor.last!
   const directives: Directive[] = []
   for (let next = cursor.next; next !== undefined; next = cursor.next) {
-    if (isBare(next, '}')) refuseStray(next)
+    if (isBare(next, '}')) refuse(next, CLOSES_NOTHING)
+    if (isBare(next, 'import')) {
+      cursor.spliceImport()
+      continue
+    }
     // The keys of a further block, or `// text` was meant as a comment before the first.
     if (!next.quoted && /[.:/]/.test(next.text) && !hasReference(next.text)) {
       refuse(
@@ -40,11 +45,6 @@ export function readRest(cursor: Cursor, zones: readonly string[]): Directive[] 
     directives.push(readDirective(cursor, zones, undefined, 0))
   }
   return directives
-}
-
-/** Fails at a closing brace that closes nothing. */
-export function refuseStray(token: Token): never {
-  refuse(token, 'a } that closes nothing, expected as many { before it')
 }
 
 function readDirective(cursor: Cursor, zones: readonly string[], parent: Directive | undefined, depth: number): Directive {
@@ -71,10 +71,12 @@ function readName(cursor: Cursor, parent: Directive | undefined): Token {
   const what = parent === undefined ? 'a directive' : `an option of ${shown(parent.name)}`
   if (isBare(token, '{')) refuse(token, `a { that nothing stands before, expected ${what}`)
   if (token.quoted && /^[{}]$/.test(token.text)) refuse(token, `a brace in quotes is a word, expected a bare brace or ${what}`)
-  // Inside the block of a directive CoreDNS knows `import` only at the start of a line.
-  if (parent === undefined || cursor.startsLine) refuseImport(token)
   if (!token.quoted && /[^{]\{$/.test(token.text)) refuse(token, `${shown(token.text)}, expected a space before the {`)
   if (!token.quoted && token.text.startsWith(','))
     refuse(token, 'a comma at the start of a line, expected it at the end of the line before')
-  return cursor.take()
+  if (parent !== undefined) return cursor.take()
+  if (/^\(.*\)$/s.test(token.text)) refuse(token, `${shown(token.text)}: a snippet in a block, expected it outside of all blocks`)
+  const name = cursor.take()
+  if (name.text === '') refuse(token, `an empty name${origin(name)}, expected a directive`)
+  return name
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { ConfigError, type Directive, nearest, shown } from './directive.js'
 import { parseCorefile } from './parser.js'
 
-const directive = (text: string): Directive => parseCorefile(`. {\n${text}\n}`, 'Corefile')[0]!.directives[0]!
+const directive = (text: string): Directive => parseCorefile(`. {\n${text}\n}`, 'Corefile').blocks[0]!.directives[0]!
 
 describe('an argument that is wrong is told with its place', () => {
   test.each<[string, (directive: Directive) => unknown, string]>([

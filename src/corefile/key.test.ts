@@ -1,8 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { ConfigError } from './directive.js'
-import { readKey } from './key.js'
+import { DEFAULT_PORTS, readKeys } from './key.js'
 
 const at = { file: 'Corefile', line: 7 }
+
+function read(text: string, quoted = false) {
+  const warnings: string[] = []
+  const keys = readKeys(text, { ...at, text, quoted, newlines: 0 }, (problem) => warnings.push(problem))
+  return { keys, warnings }
+}
 
 describe('reads the key', () => {
   test.each([
@@ -27,7 +33,7 @@ describe('reads the key', () => {
     ['a\\\\:53', 'dns', 'a\\\\.', 53],
     ['{{a}}', 'dns', '{{a}}.', undefined]
   ])('%s', (text, scheme, zone, port) => {
-    expect(readKey(text, false, at)).toEqual({ text, scheme, zone, port, at })
+    expect(read(text).keys).toEqual([{ text, scheme, zone, port, at }])
   })
 
   test.each([
@@ -36,7 +42,7 @@ describe('reads the key', () => {
     ['a"b.org', 'a\\"b.org.'],
     ['a{b', 'a{b.']
   ])('%s in quotes', (text, zone) => {
-    expect(readKey(text, true, at).zone).toBe(zone)
+    expect(read(text, true).keys.map((key) => key.zone)).toEqual([zone])
   })
 })
 
@@ -81,13 +87,8 @@ describe('refuses the key', () => {
     ['2001:db8::1053', 'an address'],
     ['[::1]:53', 'an address'],
     ['[::1]', 'an address'],
-    ['192.0.2.0/24', 'a network, which is not supported yet, expected its reverse zone such as 2.0.192.in-addr.arpa'],
-    ['192.0.2.0/024:53', 'not supported yet'],
-    ['tls://10.0.0.0/15', 'not supported yet'],
-    ['2001:db8::/32', 'not supported yet'],
-    ['2001:db8::/32:1053', 'not supported yet'],
-    ['::1/128', 'not supported yet'],
-    ['::ffff:192.0.2.1/128', 'not supported yet'],
+    ['::ffff:192.0.2.1/128', 'an IPv4 network written as IPv6'],
+    ['0:0::ffff:c000:0/98', 'an IPv4 network written as IPv6'],
     ['192.0.2.0/33', 'looks like a network but is none'],
     ['192.0.2.0/', 'looks like a network but is none'],
     ['192.0.2/24', 'looks like a network but is none'],
@@ -98,7 +99,7 @@ describe('refuses the key', () => {
   ])('%s', (text, expected) => {
     let problem: unknown
     try {
-      readKey(text, false, at)
+      read(text)
     } catch (error) {
       problem = error
     }
@@ -106,4 +107,46 @@ describe('refuses the key', () => {
     expect((problem as ConfigError).message).toContain(expected)
     expect((problem as ConfigError).message).toMatch(/^Corefile:7: "/)
   })
+})
+
+describe('reads a network as its reverse zones', () => {
+  test.each([
+    ['192.0.2.0/24', 'dns', ['2.0.192.in-addr.arpa.'], undefined],
+    ['192.0.2.0/024:53', 'dns', ['2.0.192.in-addr.arpa.'], 53],
+    ['tls://10.0.0.0/15', 'tls', ['0.10.in-addr.arpa.', '1.10.in-addr.arpa.'], undefined],
+    ['2001:DB8::/32', 'dns', ['8.b.d.0.1.0.0.2.ip6.arpa.'], undefined],
+    ['2001:db8::/32:1053', 'dns', ['8.b.d.0.1.0.0.2.ip6.arpa.'], 1053],
+    ['::/0', 'dns', ['ip6.arpa.'], undefined],
+    ['::1/128', 'dns', [`1.${'0.'.repeat(31)}ip6.arpa.`], undefined]
+  ])('%s', (text, scheme, zones, port) => {
+    expect(read(text)).toEqual({ keys: zones.map((zone) => ({ text, scheme, zone, port, at })), warnings: [] })
+  })
+})
+
+describe('warns of', () => {
+  test.each([
+    ['_tcp.example.org', 'the zone "_tcp.example.org" is not in preferred syntax: letters, digits and hyphens inside'],
+    ['tls://-a.example.org:853', 'the zone "-a.example.org" is not in preferred syntax: letters, digits and hyphens inside'],
+    ['*.example.org', '"*.example.org" is a zone whose name has a star, not a pattern; a zone covers all names below it anyway'],
+    ['bücher.example', '"bücher.example" is a zone of these octets; clients ask for "xn--bcher-kva.example"']
+  ])('%s', (text, warning) => {
+    expect(read(text).warnings).toEqual([warning])
+  })
+
+  test.each([
+    '.',
+    'a',
+    'EXAMPLE.org.',
+    '4.example.org',
+    'xn--bcher-kva.example',
+    '0/25.2.0.192.in-addr.arpa',
+    'x_y.ip6.arpa',
+    'unix:///run/a'
+  ])('nothing in %s', (text) => {
+    expect(read(text).warnings).toEqual([])
+  })
+})
+
+test('each scheme has the port of CoreDNS', () => {
+  expect(DEFAULT_PORTS).toEqual({ dns: 53, tls: 853, https: 443, quic: 853, grpc: 443, https3: 443, unix: undefined })
 })

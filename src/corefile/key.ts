@@ -1,13 +1,18 @@
-import { isIP, isIPv4, isIPv6 } from 'node:net'
-import { canonicalName, RecordError } from '../message/name.js'
+import { isIPv6 } from 'node:net'
 import { ConfigError, nearest, type Place, shown } from './directive.js'
+import { origin } from './environment.js'
+import { placeOf, type Token } from './lexer.js'
+import { ADDRESS, type Fail, oddityOf, readName, readZones, withoutBrackets } from './zone.js'
 
 /** How questions arrive at a server block. */
-export type Scheme = (typeof SCHEMES)[number]
+export type Scheme = keyof typeof DEFAULT_PORTS
 
-const SCHEMES = ['dns', 'tls', 'https', 'quic', 'grpc', 'https3', 'unix'] as const
+/** The port of a key that names none, by scheme. `dns` stands for what the command line says, and a path has no port. */
+export const DEFAULT_PORTS = { dns: 53, tls: 853, https: 443, quic: 853, grpc: 443, https3: 443, unix: undefined } as const
 
-/** One `[scheme://]zone[:port]` of a server block. */
+const SCHEMES = Object.keys(DEFAULT_PORTS) as Scheme[]
+
+/** One `[scheme://]zone[:port]` of a server block. A network is several, one for each of its reverse zones. */
 export interface Key {
   /** As it stands in the Corefile. */
   readonly text: string
@@ -19,30 +24,28 @@ export interface Key {
   readonly at: Place
 }
 
-/** What the text of a key says. Throws ConfigError where CoreDNS would serve a zone that nobody means. */
-export function readKey(text: string, quoted: boolean, at: Place): Key {
+/**
+ * What the text of a key says; `token` is the word that it stands in. Throws ConfigError where CoreDNS would serve a zone that
+ * nobody means; `warn` is told of names that are only odd.
+ */
+export function readKeys(text: string, token: Token, warn: (problem: string) => void): Key[] {
+  const at = placeOf(token)
   const fail: Fail = (problem) => {
-    throw new ConfigError(`${shown(text)}: ${problem}`, at)
+    throw new ConfigError(`${shown(text)}${origin(token)}: ${problem}`, at)
   }
   // 255 octets, each as `\\DDD`, with a scheme and a port. The patterns below are not for more.
   if (text.length > 1100) fail('too long, expected a name of at most 255 octets')
-  if (!quoted) refuseSlips(text, fail)
+  if (!token.quoted) refuseSlips(text, fail)
   else if (/^[{}]$/.test(text)) fail('a brace in quotes is a word, expected a bare brace or a zone')
   const { scheme, rest } = splitScheme(text, fail)
+  if (scheme === 'unix') return [{ text, scheme, zone: readName(rest, fail), port: undefined, at }]
   const { zone, port } = splitPort(rest, fail)
-  refuseAddress(zone, rest, fail)
-  if (zone === '') fail('no zone, expected one such as example.org, or . for all')
-  if (UNESCAPED_COLON.test(zone)) fail('expected a number after the colon, its port')
-  if (scheme !== 'unix' && PATH.test(zone)) fail('a path, expected a zone alone')
-  return { text, scheme, zone: canonicalZone(zone, fail), port, at }
+  if (isIPv6(rest)) fail(ADDRESS)
+  const zones = readZones(zone, fail)
+  const oddity = zones.length === 1 ? oddityOf(zones[0]!, zone) : undefined
+  if (oddity !== undefined) warn(oddity)
+  return zones.map((each) => ({ text, scheme, zone: each, port, at }))
 }
-
-type Fail = (problem: string) => never
-
-const UNESCAPED_COLON = /^(?:[^\\:]|\\[\s\S])*:/
-/** A slash in the last label, behind something: the names of RFC 2317 have theirs before a dot. */
-const PATH = /[^./]\/[^.]*\.?$/
-const NETWORK_LIKE = /^[\da-f.:[\]]*\/\d*\.?$/i
 
 /** Words that are legal names by accident: a space or an escape is missing. */
 function refuseSlips(text: string, fail: Fail): void {
@@ -82,37 +85,9 @@ function splitPort(rest: string, fail: Fail): { zone: string; port: number | und
   const zone = rest.slice(0, colon)
   const digits = rest.slice(colon + 1)
   if (colon < 0 || /(?<!\\)(?:\\\\)*\\$/.test(zone)) return { zone: rest, port: undefined }
-  if (digits === '' && isIPv6(bare(rest))) fail(ADDRESS)
+  if (digits === '' && isIPv6(withoutBrackets(rest))) fail(ADDRESS)
   if (digits === '') fail('no port after the colon, expected a number')
   if (!/^\d+$/.test(digits)) return { zone: rest, port: undefined }
   if (Number(digits) > 65535) fail(`the port ${shown(digits)} is too high, expected 0 to 65535`)
   return { zone, port: Number(digits) }
-}
-
-const ADDRESS = 'an address, expected a zone: bind takes addresses, and reverse zones are named such as 1.2.0.192.in-addr.arpa'
-
-function refuseAddress(zone: string, rest: string, fail: Fail): void {
-  if (isNetwork(zone)) fail('a network, which is not supported yet, expected its reverse zone such as 2.0.192.in-addr.arpa')
-  if (NETWORK_LIKE.test(zone)) fail('looks like a network but is none, expected one such as 192.0.2.0/24 or 2001:db8::/32')
-  if (isIPv4(zone.replace(/\.$/, '')) || isIP(bare(zone)) !== 0 || isIPv6(rest)) fail(ADDRESS)
-}
-
-/** Whether Go's ParseCIDR would accept it, which is what makes a reverse zone in CoreDNS. */
-function isNetwork(zone: string): boolean {
-  const [, address = '', mask] = /^([^%]*)\/(\d+)$/.exec(zone) ?? []
-  const version = isIP(address)
-  return version !== 0 && Number(mask) <= (version === 4 ? 32 : 128)
-}
-
-function bare(address: string): string {
-  return address.replace(/^\[(.*)\]$/, '$1')
-}
-
-function canonicalZone(zone: string, fail: Fail): string {
-  try {
-    return canonicalName(zone)
-  } catch (error) {
-    if (!(error instanceof RecordError)) throw error
-    return fail(`no domain name: ${error.message}, expected one such as example.org`)
-  }
 }

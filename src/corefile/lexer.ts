@@ -8,6 +8,8 @@ export interface Token extends Place {
   readonly quoted: boolean
   /** The line ends inside a quoted word. What follows it stands on the line on which it ends. */
   readonly newlines: number
+  /** As it stands in the file, where values of environment variables were put into `text`. */
+  readonly spelled?: string
 }
 
 // White space as in Go's unicode.IsSpace. `\s` of JavaScript has U+FEFF besides and lacks U+0085.

@@ -1,9 +1,14 @@
 import { readBlock, readRest } from './block.js'
 import { Cursor, isBare, refuse } from './cursor.js'
 import { type Directive, type Place, shown } from './directive.js'
-import { type Key, readKey } from './key.js'
+import { Environment } from './environment.js'
+import { type ConfigurationFile, Imports } from './imports.js'
+import { type Key, readKeys } from './key.js'
 import { type KeyWord, readKeyWords } from './keys.js'
-import { placeOf, readTokens } from './lexer.js'
+import { placeOf } from './lexer.js'
+import { nothingOutside, type Outside } from './outside.js'
+import { readSnippet, snippetName } from './snippet.js'
+import { type Warning, Warnings } from './warnings.js'
 
 /** Directives and the keys that they serve. */
 export interface ServerBlock {
@@ -12,42 +17,55 @@ export interface ServerBlock {
   readonly at: Place
 }
 
-/**
- * Reads a Corefile into its server blocks, in the order of the file. `file` is its name in messages.
- * Throws ConfigError, and nothing else. Knows no plugin: whether a directive exists is not asked here.
- */
-export function parseCorefile(text: string | Buffer, file: string): ServerBlock[] {
-  const cursor = new Cursor(readTokens(text, file))
-  const blocks: ServerBlock[] = []
-  while (cursor.next !== undefined) blocks.push(readServerBlock(cursor))
-  return blocks
+/** What a Corefile says. */
+export interface ParsedCorefile {
+  /** In the order of the file, imports in their places. */
+  readonly blocks: readonly ServerBlock[]
+  /** The Corefile and what it imports, each once. A pattern that no file matches leaves no trace here. */
+  readonly files: readonly ConfigurationFile[]
+  /** What is most likely not meant. */
+  readonly warnings: readonly Warning[]
 }
 
-function readServerBlock(cursor: Cursor): ServerBlock {
+/**
+ * Reads a Corefile, with what it imports from `outside`. `file` is its path as messages show it, and what relative imports hang
+ * on. Throws ConfigError, and nothing else. Knows no plugin: whether a directive exists is not asked here.
+ */
+export function parseCorefile(text: string | Buffer, file: string, outside: Outside = nothingOutside): ParsedCorefile {
+  const warnings = new Warnings()
+  const imports = new Imports(outside, warnings)
+  const cursor = new Cursor(imports.addFile(file, text), new Environment(outside.variables, warnings), imports)
+  const blocks: ServerBlock[] = []
+  while (cursor.next !== undefined) {
+    if (isBare(cursor.next, 'import') && cursor.startsLine) cursor.spliceImport()
+    else readPart(cursor, imports, warnings, blocks)
+  }
+  return { blocks, files: imports.files, warnings: warnings.list }
+}
+
+/** Reads a server block, or a snippet. */
+function readPart(cursor: Cursor, imports: Imports, warnings: Warnings, blocks: ServerBlock[]): void {
   const first = cursor.next!
   const followsBrace = !cursor.startsLine
+  // CoreDNS takes it for a zone.
+  if (followsBrace && isBare(first, 'import')) refuse(first, 'import after a }, expected it on a line of its own')
   const words = readKeyWords(cursor)
-  refuseSnippet(words)
-  const keys = words.map(({ text, token }) => readKey(text, token.quoted, placeOf(token)))
+  const snippet = snippetName(words)
+  if (snippet !== undefined) return readSnippet(cursor, snippet, imports)
+  const keys = keysOf(words, warnings)
   const braces = isBare(cursor.next, '{') || isBare(cursor.next, '{}')
   // CoreDNS would serve the words of `} // end of example.org` as zones.
   if (followsBrace && !braces) refuse(first, `${shown(first.text)} after a }, expected a server block with braces or a new line`)
-  return { keys, directives: readBody(cursor, [...new Set(keys.map((key) => key.zone))], braces), at: placeOf(first) }
+  const zones = [...new Set(keys.map((key) => key.zone))]
+  blocks.push({ keys, directives: readBody(cursor, zones, braces), at: placeOf(first) })
+}
+
+function keysOf(words: readonly KeyWord[], warnings: Warnings): Key[] {
+  return words.flatMap(({ text, token }) => readKeys(text, token, (problem) => warnings.add(problem, token)))
 }
 
 function readBody(cursor: Cursor, zones: readonly string[], braces: boolean): Directive[] {
   if (!braces) return readRest(cursor, zones)
   // To CoreDNS `. {}` is two zones; nobody means that.
   return cursor.take().text === '{}' ? [] : readBlock(cursor, zones)
-}
-
-/** Snippets come together with import. CoreDNS reads `(a) b {` as a block with odd zones. */
-function refuseSnippet(words: readonly KeyWord[]): void {
-  for (const { text, token } of words) {
-    const parentheses = text.startsWith('(') || (!token.quoted && text.endsWith(')'))
-    if (words.length === 1 && text.startsWith('(') && text.endsWith(')')) {
-      refuse(token, `import is not supported yet, nor is its snippet ${shown(text)}, expected the text itself in its place`)
-    }
-    if (parentheses && !token.quoted) refuse(token, `${shown(text)}, expected a zone, or the name of a snippet alone in parentheses`)
-  }
 }

@@ -1,7 +1,10 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { defaultServerBlocks } from '../corefile/default.js'
 import { ConfigError } from '../corefile/directive.js'
-import { parseCorefile, type ServerBlock } from '../corefile/parser.js'
+import type { ConfigurationFile } from '../corefile/imports.js'
+import { isMissing, type Outside, reasonOf } from '../corefile/outside.js'
+import { type ParsedCorefile, parseCorefile, type ServerBlock } from '../corefile/parser.js'
+import type { Warning } from '../corefile/warnings.js'
 
 /** A Corefile that was read. */
 export interface Configuration {
@@ -10,6 +13,17 @@ export interface Configuration {
   readonly blocks: readonly ServerBlock[]
   /** Whether it is CoreDNS's built-in one, since there was none. */
   readonly isDefault: boolean
+  /** All files that were read, the Corefile first; none where it is missing. */
+  readonly files: readonly ConfigurationFile[]
+  /** What is most likely not meant. Each text starts with its place. */
+  readonly warnings: readonly Warning[]
+}
+
+/** The files and the environment of this process. */
+const machine: Outside = {
+  readFile: (path) => readFileSync(path),
+  readFolder: (path) => readdirSync(path),
+  variables: process.env
 }
 
 /**
@@ -20,19 +34,20 @@ export function readConfiguration(conf: string | undefined): Configuration {
   const named = conf !== undefined && conf !== ''
   const stdin = conf === '-' || conf === 'stdin'
   const file = stdin ? '/dev/stdin' : named ? conf : 'Corefile'
-  const blocks = readText(stdin ? 0 : file, file, named)
-  const parsed = blocks === undefined ? [] : parseCorefile(blocks, file)
-  return parsed.length > 0 ? { file, blocks: parsed, isDefault: false } : { file, blocks: defaultServerBlocks(), isDefault: true }
+  const text = readText(stdin ? 0 : file, file, named)
+  const { blocks, files, warnings } = text === undefined ? NOTHING : parseCorefile(text, file, machine)
+  const isDefault = blocks.length === 0
+  return { file, blocks: isDefault ? defaultServerBlocks() : blocks, isDefault, files, warnings }
 }
+
+const NOTHING: ParsedCorefile = { blocks: [], files: [], warnings: [] }
 
 function readText(path: string | number, file: string, mustExist: boolean): Buffer | undefined {
   try {
     return readFileSync(path)
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT' && !mustExist) return undefined
-    const reason =
-      code === 'ENOENT' ? 'there is no such file' : code === 'EACCES' ? 'no permission' : code === 'EISDIR' ? 'it is a folder' : message
+    if (isMissing(error) && !mustExist) return undefined
+    const reason = reasonOf(error)
     throw new ConfigError(`cannot read the Corefile ${file}: ${reason}`, undefined, { cause: error })
   }
 }

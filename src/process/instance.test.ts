@@ -99,7 +99,7 @@ describe('an instance opens the stores before the layers start, and closes them 
       ...all,
       stores: { ...all.stores, open: async () => log.info('open'), close: async () => log.info('close') }
     }
-    const instance = await buildInstance(parseCorefile(corefile, file), { services: watched, file, defaultPort: 53 })
+    const instance = await buildInstance(parseCorefile(corefile, file).blocks, { services: watched, file, defaultPort: 53 })
     expect(log.lines).toEqual([])
     try {
       await instance.start()
@@ -133,7 +133,7 @@ describe('relative paths hang on', () => {
     const before = process.cwd()
     process.chdir(folder)
     try {
-      await buildInstance(parseCorefile('. {\n  paths\n}', path), { services: all, file: path, defaultPort: 53 })
+      await buildInstance(parseCorefile('. {\n  paths\n}', path).blocks, { services: all, file: path, defaultPort: 53 })
     } finally {
       process.chdir(before)
     }

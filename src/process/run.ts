@@ -67,7 +67,8 @@ export class RunningServer {
 
 /** Builds, starts and listens. Where anything fails, what was opened is closed again and its error thrown. */
 export async function startServer({ configuration, services, makeScope, defaultPort }: RunOptions): Promise<RunningServer> {
-  const { blocks, file } = configuration
+  const { blocks, file, warnings } = configuration
+  for (const { text } of warnings) services.log.warn(text)
   const instance = await buildInstance(blocks, { services, file, defaultPort, makeScope })
   await instance.start()
   try {
