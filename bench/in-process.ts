@@ -70,7 +70,7 @@ async function main(): Promise<void> {
     log,
     clock: systemClock,
     random: new SystemRandom(),
-    metrics: { counter: () => ({ value: 0 }), gauge() {} },
+    metrics: { counter: () => ({ value: 0 }), gauge() {}, collect: () => () => {}, text: async () => '' },
     stores: new EmbeddedStores(systemClock, log),
     shares: new Sharing(),
     version: 'Skein-bench'

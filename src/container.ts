@@ -4,8 +4,8 @@
  */
 import 'reflect-metadata'
 import { type DependencyContainer, type InjectionToken, instanceCachingFactory, container as root } from 'tsyringe'
-import { BlockScope, type ProcessServices, type Settings, type Shares, type Stores } from './chain/scope.js'
-import type { Clock, Log, MaybePromise, MetricsRegistry, Random, Reply } from './plugin.js'
+import { BlockScope, type ProcessServices, type Shares, type Stores } from './chain/scope.js'
+import type { Clock, Log, MetricsRegistry, Random } from './plugin.js'
 import { systemClock } from './process/clock.js'
 import type { MakeScope } from './process/instance.js'
 import { StreamLog } from './process/log.js'
@@ -13,7 +13,6 @@ import { PromRegistry } from './process/metrics.js'
 import { SystemRandom } from './process/random.js'
 import { Sharing } from './process/shares.js'
 import { EmbeddedStores } from './process/stores.js'
-import type { Query } from './query.js'
 
 /** The tokens that a test may register something else under, before anything is resolved. */
 export const LOG: InjectionToken<Log> = Symbol('log')
@@ -23,6 +22,7 @@ export const METRICS: InjectionToken<MetricsRegistry> = Symbol('metrics')
 export const STORES: InjectionToken<Stores> = Symbol('stores')
 export const SHARES: InjectionToken<Shares> = Symbol('shares')
 export const VERSION: InjectionToken<string> = Symbol('version')
+const SCOPE: InjectionToken<BlockScope> = Symbol('scope')
 
 /** A container with the real parts. */
 export function processContainer(version: string): DependencyContainer {
@@ -52,8 +52,11 @@ export function servicesOf(container: DependencyContainer): ProcessServices {
   }
 }
 
-/** Gives each server block a child container, from which its scope takes its parts. */
+/** Gives each server block a child container, which has what is the block's own beside the parts of the process. */
 export function scopesOf(container: DependencyContainer): MakeScope {
-  return (folder: string, settings: Settings, resolve: (query: Query) => MaybePromise<Reply>) =>
-    new BlockScope(servicesOf(container.createChildContainer()), folder, settings, resolve)
+  return (folder, settings, resolve) => {
+    const child = container.createChildContainer()
+    child.register(SCOPE, { useFactory: (parts) => new BlockScope(servicesOf(parts), folder, settings, resolve) })
+    return child.resolve(SCOPE)
+  }
 }

@@ -4,7 +4,7 @@
  * A plugin is a module whose default export satisfies {@link Plugin}. The built-in plugins import this file by the same
  * name as everyone else's, and are loaded the same way. Only types are needed: all power arrives by argument.
  */
-import type { Directive } from './corefile/directive.js'
+import type { Config, Schema } from './corefile/schema.js'
 import type { Message } from './message/message.js'
 import type { Rcode } from './message/registry.js'
 import type { Fact, Query } from './query.js'
@@ -12,6 +12,7 @@ import type { Key } from './store/key.js'
 import type { Entry } from './store/store.js'
 
 export { ConfigError, type Directive, type Place, shown } from './corefile/directive.js'
+export type { Config, Schema } from './corefile/schema.js'
 export { ipv4Octets, ipv4Text, ipv6Octets, ipv6Text } from './message/address.js'
 export type { ExtendedError, Message, Origin } from './message/message.js'
 export {
@@ -69,7 +70,7 @@ export type Next = (query: Query) => MaybePromise<Reply>
 export type Handler = (query: Query, next: Next) => MaybePromise<Reply>
 
 /** A plugin: the default export of a built-in plugin's index.ts, or of the npm package `skein-plugin-NAME`. */
-export interface Plugin {
+export interface Plugin<S extends Schema = Schema> {
   /** The plugin's name and its directive: a lower-case letter, then letters, digits, `-`, `_`. */
   readonly name: string
   readonly api: typeof API_VERSION
@@ -83,8 +84,10 @@ export interface Plugin {
   readonly repeatable?: boolean
   /** The per-query facts that it sets, for log formats and other plugins to read. */
   readonly facts?: readonly Fact<unknown>[]
-  /** Reads its configuration and opens nothing: no socket, timer or file but by `host.readFile`. */
-  setup(directive: Directive, host: Host): MaybePromise<Layer>
+  /** What its directive takes; no argument and no block where left out. */
+  readonly schema?: S
+  /** Takes its configuration, read by the schema, and opens nothing: no socket, timer or file but by `host.readFile`. */
+  setup(config: Config<S>, host: Host): MaybePromise<Layer>
 }
 
 /** One configured use of a plugin in the chain of one server block. Every member may be missing. */
@@ -123,9 +126,9 @@ export interface Host {
   resolve(query: Query): MaybePromise<Reply>
   /** Sets something that belongs to the server block or the process, not to a chain. Two different values are an error. */
   set<T>(setting: Setting<T>, value: T): void
-  /** Makes a value findable by other plugins of the server block, from `start` on. */
+  /** Makes a value findable by other plugins, of the server block or of the process as the offer says, from `start` on. */
   offer<T>(offer: Offer<T>, value: T): void
-  /** All that plugins of this server block have offered under this key. */
+  /** All that has been offered under this key. */
   find<T>(offer: Offer<T>): readonly T[]
 }
 
@@ -162,6 +165,38 @@ export interface MetricsRegistry {
   counter(name: string, help: string): Counter
   /** `read` is called when somebody scrapes. */
   gauge(name: string, help: string, read: () => number): void
+  /** `make` is called when somebody scrapes, until what is returned is called. Names must not be those of a counter or gauge. */
+  collect(make: () => readonly MetricFamily[]): () => void
+  /** Everything, in the text format of Prometheus; the numbers of the process too. */
+  text(): Promise<string>
+}
+
+/** Numbers under one name, told apart by labels. */
+export interface MetricFamily {
+  /** `[a-zA-Z_:][a-zA-Z0-9_:]*`; that of a counter ends in `_total`. */
+  readonly name: string
+  readonly help: string
+  readonly type: 'counter' | 'gauge' | 'histogram'
+  /** The names of the labels. */
+  readonly labels: readonly string[]
+  readonly samples: readonly MetricSample[]
+}
+
+/** One of them; a {@link HistogramValue} in a histogram. */
+export interface MetricSample {
+  /** The values of the labels, in the order of their names. */
+  readonly labels: readonly string[]
+  readonly value: number | HistogramValue
+}
+
+/** How many values fell between two bounds. */
+export interface HistogramValue {
+  /** Upper bounds, rising. */
+  readonly bounds: readonly number[]
+  /** One for each bound, of the values up to it that are above the bound before; and one for those above all. */
+  readonly counts: readonly number[]
+  /** Of all values. */
+  readonly sum: number
 }
 
 /** A number that only grows. */
@@ -239,12 +274,17 @@ export const udpSize: Setting<number> = { name: 'bufsize', scope: 'process' }
 /** A named, typed place for what plugins offer to others of their server block. */
 export interface Offer<T> {
   readonly name: string
+  /** `process`: found by the plugins of every server block; else by those of the same one. */
+  readonly scope?: 'process'
   /** Never set: carries the type. */
   readonly type?: T
 }
 
 /** What layers that passed a query on have read of the store. A cached answer rests on it as on its own origin. */
 export const storeReads: Fact<StoreTrace> = { name: 'store/reads' }
+
+/** Calls `changed` after each change of a store that a plugin answers from; returns what ends it. */
+export const storeChanges: Offer<(changed: (change: StoreChange) => void) => () => void> = { name: 'store-changes', scope: 'process' }
 
 /** The zones that a plugin answers for with data of its own. */
 export const zonesServed: Offer<readonly string[]> = { name: 'zones-served' }

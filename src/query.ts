@@ -12,6 +12,8 @@ export interface Client {
   readonly transport: 'udp' | 'tcp' | 'tls' | 'https' | 'quic'
   /** Our address that was asked. */
   readonly local: string
+  /** What the server listens on there, by the Corefile, where that is known: `127.0.0.1:53`, `[::1]:53`, `:53` for all addresses. */
+  readonly endpoint?: string
 }
 
 /** `127.0.0.1:53`, `[::1]:53`. */

@@ -10,6 +10,7 @@ import { classNumber, type Rcode, typeNumber } from './message/registry.js'
 import { type EdnsOption, Writer } from './message/writer.js'
 import type { Clock, Counter, Log, Random, Store } from './plugin.js'
 import { buildInstance, type Instance } from './process/instance.js'
+import { PromRegistry } from './process/metrics.js'
 import { Sharing } from './process/shares.js'
 import type { Client } from './query.js'
 import { MemoryStore } from './store/memory.js'
@@ -122,14 +123,14 @@ export interface Answer {
 /** Builds and starts the server of a Corefile, listening nowhere. Stop it at the end of the test. */
 export async function serverOf(corefile: string, options: TestOptions = {}): Promise<TestServer> {
   const log = new TestLog()
-  const counters = new Map<string, Counter>()
+  const metrics = new PromRegistry()
   const { services = {} } = options
   const store = services instanceof MemoryStore ? services : MemoryStore.of(services)
   const process: ProcessServices = {
     log,
     clock: options.clock ?? new TestClock(),
     random: options.random ?? { below: (limit) => Math.floor(Math.random() * limit) },
-    metrics: { counter: (name) => counters.get(name) ?? setIn(counters, name, { value: 0 }), gauge() {} },
+    metrics,
     stores: memoryStores(traced(() => store)),
     shares: new Sharing(),
     version: 'Skein-test'
@@ -137,16 +138,11 @@ export async function serverOf(corefile: string, options: TestOptions = {}): Pro
   const file = options.file ?? 'Corefile'
   const instance = await buildInstance(parseCorefile(corefile, file).blocks, { services: process, file, defaultPort: 53 })
   await instance.start()
-  return new TestServer(instance, log, counters)
-}
-
-function setIn<K, V>(map: Map<K, V>, key: K, value: V): V {
-  map.set(key, value)
-  return value
+  return new TestServer(instance, log, metrics.counters)
 }
 
 function memoryStores(store: Store): Stores {
-  return { use: () => store, open: async () => {}, close: async () => {} }
+  return { use: () => store, open: async () => {}, close: async () => {}, opened: [] }
 }
 
 /** A server that listens nowhere: a test hands it requests. */

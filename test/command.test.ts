@@ -55,8 +55,8 @@ const mistakes: { title: string; corefile?: string; args?: string[]; code?: numb
   },
   {
     title: 'a directive that is not there yet',
-    corefile: block('cache 30'),
-    says: /Corefile:3: cache: CoreDNS has this directive, Skein does not have it yet$/
+    corefile: block('hosts'),
+    says: /Corefile:3: hosts: CoreDNS has this directive, Skein does not have it yet$/
   },
   {
     title: 'a plugin that nobody has',
@@ -81,7 +81,7 @@ const mistakes: { title: string; corefile?: string; args?: string[]; code?: numb
   {
     title: 'an endpoint',
     corefile: etcd('endpoint http://127.0.0.1:2379'),
-    says: /Corefile:4: etcd: endpoint: a store fed from an etcd server is not supported yet/
+    says: /Corefile:4: etcd: endpoint: is not supported yet, expected `store \[DIR\]`, the embedded store$/
   },
   { title: 'a block that does not end', corefile: '. {\n  whoami\n', says: /Corefile:2: the file ends in the block that Corefile:1 opens/ },
   {
@@ -121,7 +121,11 @@ const mistakes: { title: string; corefile?: string; args?: string[]; code?: numb
     says: /Corefile:2: bind: expected an address or the name of a network interface, not "nope0"$/
   },
   { title: 'an upstream without port number', corefile: block('forward . 127.0.0.1:dns'), says: /Corefile:3: forward: .*dns/ },
-  { title: 'no upstream', corefile: block('forward .'), says: /Corefile:3: forward: expected upstreams after the zone/ },
+  {
+    title: 'no upstream',
+    corefile: block('forward .'),
+    says: /Corefile:3: forward: expected TO… after "\.": an address, or a file like \/etc\/resolv\.conf$/
+  },
   {
     title: 'a resolv.conf that is not there',
     corefile: block('forward . ./resolv.conf'),

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { serverOf } from 'skein/testing'
 import { describe, expect, test } from 'vitest'
 
@@ -48,10 +47,5 @@ describe('a wrong line is an error with file and line', () => {
     ['any\n  any', 'Corefile:3: any: may stand only once in a server block, and stands in line 2 already']
   ])('%j', async (line, message) => {
     await expect(serverOf(`. {\n  ${line}\n}`)).rejects.toMatchObject({ code: 'SKEIN_CONFIG', message })
-  })
-
-  test('and the README names the one option', () => {
-    const readme = readFileSync(new URL('../../../plugins/any/README.md', import.meta.url), 'utf8')
-    expect([...readme.matchAll(/^\| `([^`]+)`/gm)].map(([, name]) => name)).toEqual(['refuse'])
   })
 })

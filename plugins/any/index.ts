@@ -1,19 +1,29 @@
-import { isMetaType, type Plugin } from 'skein/plugin'
+import { isMetaType, type Plugin, type Schema } from 'skein/plugin'
 
 /** RFC 8482 §4.2, in CoreDNS's words. */
 const OBSOLETED = { cpu: 'ANY obsoleted', os: 'See RFC 8482' }
 const TTL = 8482
+
+const schema = {
+  about: 'Gives a short answer to questions for type ANY, or refuses them and their like.',
+  args: [
+    {
+      name: 'refuse',
+      type: 'choice',
+      of: ['refuse'],
+      optional: true,
+      about: 'refuses every type that asks for something else than records of a type'
+    }
+  ]
+} as const satisfies Schema
 
 /** Answers questions for type ANY shortly, or refuses them and their like. */
 export default {
   name: 'any',
   api: 1,
   classes: ['*'],
-  setup(directive) {
-    const [word] = directive.args
-    if (word !== undefined && word !== 'refuse') directive.fail(`expected no argument or refuse, not ${JSON.stringify(word)}`)
-    directive.noMoreThan(1)
-    directive.noBlock()
+  schema,
+  setup({ args: [word] }) {
     return {
       handle(query, next) {
         if (word === 'refuse') return isMetaType(query.question.qtype) ? query.fail('REFUSED', 'meta-type') : next(query)
@@ -22,4 +32,4 @@ export default {
       }
     }
   }
-} satisfies Plugin
+} satisfies Plugin<typeof schema>

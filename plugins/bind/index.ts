@@ -1,27 +1,28 @@
 import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import { type Directive, ipv6Octets, ipv6Text, listenAddresses, type Plugin } from 'skein/plugin'
+import { type Directive, ipv6Octets, ipv6Text, listenAddresses, type Plugin, type Schema } from 'skein/plugin'
+
+const WHERE = { type: 'text', expected: 'addresses or names of network interfaces', name: 'ADDRESS|INTERFACE', rest: true } as const
+const schema = {
+  about: 'Names the addresses that a server block listens on.',
+  args: [{ ...WHERE, about: 'listens there; on every local address without the directive' }],
+  options: { except: { args: [WHERE], repeats: true, about: 'leaves these out' } }
+} as const satisfies Schema
 
 /** Names the addresses that a server block listens on. */
 export default {
   name: 'bind',
   api: 1,
-  setup(directive, host) {
-    if (directive.args.length === 0) directive.fail('expected addresses or names of network interfaces')
-    const without = new Set<string>()
-    for (const option of directive.options) {
-      if (option.name !== 'except') option.unknown(['except'])
-      option.noBlock()
-      if (option.args.length === 0) option.fail('expected addresses or names of network interfaces')
-      for (const word of option.args) for (const address of addressesOf(option, word)) without.add(address)
-    }
-    const named = directive.args.flatMap((word) => addressesOf(directive, word))
+  schema,
+  setup({ args: [words], options, directive }, host) {
+    const without = new Set(options.except.flatMap((list, index) => list.flatMap((word) => addressesOf(directive.options[index]!, word))))
+    const named = words.flatMap((word) => addressesOf(directive, word))
     const addresses = [...new Set(named)].filter((address) => !without.has(address))
     if (addresses.length === 0) directive.fail('no address is left to listen on')
     host.set(listenAddresses, addresses)
     return {}
   }
-} satisfies Plugin
+} satisfies Plugin<typeof schema>
 
 /** An address as it is, or all those of a network interface; link-local ones carry its name (RFC 4007 §11). */
 function addressesOf(directive: Directive, word: string): string[] {

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { serverOf } from 'skein/testing'
 import { describe, expect, test } from 'vitest'
 
@@ -35,10 +34,5 @@ describe('a wrong line is an error with file and line', () => {
     ['bufsize\n}\na {\n  bufsize 4096', 'Corefile:5: bufsize: differs from what Corefile:2 says, expected the same']
   ])('%j', async (line, message) => {
     await expect(serverOf(`. {\n  ${line}\n}`)).rejects.toMatchObject({ code: 'SKEIN_CONFIG', message })
-  })
-
-  test('and the README names the one argument', () => {
-    const readme = readFileSync(new URL('../../../plugins/bufsize/README.md', import.meta.url), 'utf8')
-    expect([...readme.matchAll(/^\| `([^`]+)`/gm)].map(([, name]) => name)).toEqual(['SIZE'])
   })
 })

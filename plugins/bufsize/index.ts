@@ -1,15 +1,17 @@
-import { type Plugin, udpSize } from 'skein/plugin'
+import { type Plugin, type Schema, udpSize } from 'skein/plugin'
 
-const DEFAULT = 1232
+const schema = {
+  about: 'Caps the size of replies over UDP, for the whole process.',
+  args: [{ name: 'SIZE', type: 'integer', min: 512, max: 4096, optional: true, default: 1232, about: 'octets' }]
+} as const satisfies Schema
 
 /** Caps the size of replies over UDP, for the whole process. */
 export default {
   name: 'bufsize',
   api: 1,
-  setup(directive, host) {
-    directive.noMoreThan(1)
-    directive.noBlock()
-    host.set(udpSize, directive.args.length === 0 ? DEFAULT : directive.integer(0, 512, 4096))
+  schema,
+  setup({ args: [size] }, host) {
+    host.set(udpSize, size)
     return {}
   }
-} satisfies Plugin
+} satisfies Plugin<typeof schema>

@@ -1,19 +1,35 @@
 import { hostname } from 'node:os'
-import { type Directive, type Plugin, type Query, type Random, type Reply, zonesServed } from 'skein/plugin'
+import { type Plugin, type Query, type Random, type Reply, type Schema, zonesServed } from 'skein/plugin'
 
 /** SkyDNS's four. */
 const AUTHORS = ['Erik St. Martin', 'Brian Ketelsen', 'Miek Gieben', 'Michael Crosby']
 const MAX_STRING = 255
+
+const schema = {
+  about: 'Answers the questions of class CH that ask a server who it is (RFC 4892).',
+  args: [
+    { name: 'VERSION', type: 'text', optional: true, about: 'what version.bind says; the name and version of Skein where left out' },
+    { name: 'AUTHORS', type: 'text', rest: true, optional: true, about: 'what authors.bind says, each once; SkyDNS’s four where left out' }
+  ],
+  options: {
+    hostname: {
+      args: [{ name: 'NAME', type: 'text', expected: 'a name, or `auto` for that of the machine' }],
+      default: 'localhost',
+      about: 'what hostname.bind says, as SkyDNS; `auto` is the name of the machine, as CoreDNS'
+    }
+  }
+} as const satisfies Schema
 
 /** Answers the questions of class CH that ask a server who it is (RFC 4892). */
 export default {
   name: 'chaos',
   api: 1,
   classes: ['CH'],
-  setup(directive, host) {
-    const [version = host.version, ...named] = directive.args
+  schema,
+  setup({ args: [given, named], options }, host) {
+    const version = given ?? host.version
     const authors = named.length === 0 ? AUTHORS : [...new Set(named)]
-    const name = readHostname(directive)
+    const name = options.hostname === 'auto' ? hostname() : options.hostname
     /** Whether this name asks for the authors: `authors.bind`, and the apex of each zone served here. */
     const asksAuthors = ({ qname }: Query): boolean =>
       qname === 'authors.bind.' || host.find(zonesServed).some((zones) => zones.includes(qname))
@@ -27,17 +43,7 @@ export default {
       }
     }
   }
-} satisfies Plugin
-
-function readHostname({ options }: Directive): string {
-  const [option, again] = options
-  for (const other of options) if (other.name !== 'hostname') other.unknown(['hostname'])
-  if (option === undefined) return 'localhost'
-  again?.fail(`stands in line ${option.at.line} already`)
-  option.noBlock()
-  const name = option.only('a name, or `auto` for that of the machine')
-  return name === 'auto' ? hostname() : name
-}
+} satisfies Plugin<typeof schema>
 
 function texts(query: Query, values: readonly string[]): Reply {
   const answer = values.map(

@@ -1,6 +1,16 @@
-import type { Log, Plugin, Query } from 'skein/plugin'
+import type { Log, Plugin, Query, Schema } from 'skein/plugin'
 
-const LATER = ['stacktrace', 'consolidate']
+const schema = {
+  about: 'Writes a line for each query, and each look-up made for one, that ended in an error.',
+  args: [
+    { name: 'stdout', type: 'choice', of: ['stdout'], optional: true, about: 'accepted for old Corefiles; errors never went elsewhere' }
+  ],
+  options: {
+    stacktrace: { status: 'later', about: 'the stack of a fault' },
+    consolidate: { status: 'later', about: 'one line for many alike' }
+  }
+} as const satisfies Schema
+
 /** The bits of a header that are the rcode. */
 const RCODE = 0xf
 
@@ -9,15 +19,8 @@ export default {
   name: 'errors',
   api: 1,
   classes: ['*'],
-  setup(directive, host) {
-    // CoreDNS accepts the old word `stdout`, the only place where errors ever went.
-    if (directive.args.length > 0 && directive.args[0] !== 'stdout')
-      directive.fail(`expected no argument, not ${JSON.stringify(directive.args[0])}`)
-    directive.noMoreThan(1)
-    for (const option of directive.options) {
-      if (LATER.includes(option.name)) option.fail('is not supported yet')
-      option.unknown(LATER)
-    }
+  schema,
+  setup(_config, host) {
     const errors = host.metrics.counter('skein_errors_total', 'Queries that ended in an error of a plugin or an upstream.')
     return {
       tellsErrors: true,
@@ -29,7 +32,7 @@ export default {
       }
     }
   }
-} satisfies Plugin
+} satisfies Plugin<typeof schema>
 
 /** CoreDNS's line: the rcode as a number, the question, the error; on one line, whatever the error says. */
 function write(log: Log, query: Query, rcode: number, problem: string): void {

@@ -7,7 +7,7 @@ function badValues() {
   const clock = new TestClock()
   const log = new TestLog()
   const count = { value: 0 }
-  const bad = new BadValues({ clock, log, metrics: { counter: () => count, gauge() {} } })
+  const bad = new BadValues({ clock, log, metrics: { counter: () => count, gauge() {}, collect: () => () => {}, text: async () => '' } })
   const tell = (from: number, to: number, modified = 1): void => {
     for (let i = from; i < to; i++) bad.tell({ key: ['a', String(i)], modified }, 'is no JSON')
   }

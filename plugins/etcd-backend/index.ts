@@ -13,13 +13,14 @@ import {
   type ResourceRecord,
   type Store,
   type StoreTrace,
+  storeChanges,
   storeReads,
   zonesServed
 } from 'skein/plugin'
 import { type Asked, answerParts, nothing, OTHER_ERROR, type Rules } from './answer.js'
 import { BadValues } from './bad-values.js'
 import { keyOf, Lookup, MOST_KEYS, type Source } from './lookup.js'
-import { type Options, readOptions } from './options.js'
+import { type Options, readOptions, schema } from './options.js'
 import { Outside } from './outside.js'
 import { distinctRecords, oneTtl } from './records.js'
 import { readService, ServiceProblem } from './service.js'
@@ -36,8 +37,9 @@ export default {
   directives: ['etcd'],
   api: 1,
   facts: [storeReads],
-  setup(directive, host) {
-    const options = readOptions(directive)
+  schema,
+  setup(config, host) {
+    const options = readOptions(config)
     const store = host.store({ folder: options.store, api: options.api, token: options.token })
     const backend = new Backend(options, store, host)
     return {
@@ -47,10 +49,11 @@ export default {
           zonesServed,
           options.zones.filter((zone) => !isReverse(zone))
         )
+        host.offer(storeChanges, (changed) => store.watch(options.path, changed))
       }
     }
   }
-} satisfies Plugin
+} satisfies Plugin<typeof schema>
 
 class Backend {
   readonly #options: Options

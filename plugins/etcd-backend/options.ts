@@ -1,4 +1,4 @@
-import { canonicalName, type Directive, type Key, keyOfPath, RecordError, shown } from 'skein/plugin'
+import { type Config, canonicalName, type Directive, type Key, keyOfPath, RecordError, type Schema, shown } from 'skein/plugin'
 import { below } from './zone.js'
 
 /** The directive `etcd` as configured. */
@@ -21,66 +21,94 @@ export interface Options {
   readonly fallthrough: readonly string[] | undefined
 }
 
-/** Options that need a server to feed the store from. */
-const LATER = ['endpoint', 'credentials', 'tls', 'min-lease-ttl', 'max-lease-ttl', 'no_apex_fallback', 'version', 'expire']
-/** Options that CoreDNS accepts without effect. */
-const WITHOUT_EFFECT = ['stubzones', 'debug', 'upstream']
 const MAX_TTL = 0x7fffffff
+const SECONDS = { name: 'SECONDS', type: 'integer', min: 0, max: MAX_TTL } as const
+const LATER = {
+  status: 'later',
+  about: 'for a store that is fed from an etcd server',
+  instead: '`store [DIR]`, the embedded store'
+} as const
+const WITHOUT_EFFECT = { status: 'ignored', about: 'accepted without effect, as in CoreDNS' } as const
 
-type Writable<T> = { -readonly [K in keyof T]: T[K] }
-type ReadOption = (options: Writable<Options>, option: Directive) => void
+/** What the directive `etcd` takes. */
+export const schema = {
+  about: 'Answers from SkyDNS’s services: JSON under reversed names, in the embedded store.',
+  args: [{ name: 'ZONES', type: 'zone', rest: true, optional: true, about: 'the zones served; those of the server block where left out' }],
+  options: {
+    store: {
+      args: [{ name: 'DIR', type: 'path', optional: true, default: 'data' }],
+      about:
+        'the folder of the embedded store; `data` where DIR is left out; required, as a store fed from an etcd server is not supported yet'
+    },
+    api: {
+      args: [
+        {
+          name: 'ADDRESS',
+          type: 'text',
+          pattern: /^(?:off|unix:.+|(?:\[[^\]]+\]|[^:[\]]+):(?:\d{1,4}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5]))$/,
+          expected: 'ADDRESS:PORT, unix:PATH or off'
+        }
+      ],
+      default: '127.0.0.1:4001',
+      about: 'where the store’s HTTP API (etcd’s v2 keys) listens; `unix:PATH` for a socket, `off` for none'
+    },
+    token: {
+      args: [
+        {
+          name: 'TEXT',
+          type: 'text',
+          pattern: /^[\x21-\x7e]{8,}$/,
+          expected: 'at least 8 printable characters without spaces',
+          secret: true
+        }
+      ],
+      about: 'what clients of the API must send as `Authorization: Bearer TEXT`'
+    },
+    path: {
+      args: [{ name: 'PATH', type: 'text', expected: 'a path such as /skydns' }],
+      default: '/skydns',
+      about: 'what stands before the reversed name in a key'
+    },
+    ttl: { args: [SECONDS], default: 3600, about: 'TTL of services that say none, and the most for answers of several records' },
+    min_ttl: { args: [SECONDS], default: 60, about: 'TTL of negative answers, the SOA’s minimum' },
+    priority: {
+      args: [{ name: 'NUMBER', type: 'integer', min: 1, max: 65535 }],
+      default: 10,
+      about: 'SRV priority and MX preference of services that say none'
+    },
+    rcache_ttl: { args: [SECONDS], default: 60, about: 'TTL of records looked up outside the zone' },
+    hostmaster: {
+      args: [{ name: 'MAILBOX', type: 'text', expected: 'a mail address' }],
+      about: 'the SOA’s mailbox; `hostmaster@` the zone where left out'
+    },
+    local: { args: [{ name: 'NAME', type: 'name' }], about: 'a name of the zone that `local.dns` of the zone stands for' },
+    fallthrough: {
+      args: [{ name: 'ZONES', type: 'zone', rest: true, optional: true, default: ['.'] }],
+      about: 'names that do not exist go on to the next plugin; with zones only names in those'
+    },
+    endpoint: LATER,
+    credentials: LATER,
+    tls: LATER,
+    'min-lease-ttl': LATER,
+    'max-lease-ttl': LATER,
+    no_apex_fallback: LATER,
+    version: LATER,
+    expire: LATER,
+    stubzones: WITHOUT_EFFECT,
+    debug: WITHOUT_EFFECT,
+    upstream: WITHOUT_EFFECT
+  }
+} as const satisfies Schema
 
-/** What reads each option. */
-const READERS: ReadonlyMap<string, ReadOption> = new Map<string, ReadOption>([
-  ['path', (options, option) => (options.path = keyOfPath(option.only('a path such as /skydns')))],
-  ['store', (options, option) => (options.store = storeFolder(option))],
-  ['api', (options, option) => (options.api = apiAddress(option))],
-  ['token', (options, option) => (options.token = readToken(option))],
-  ['ttl', (options, option) => (options.ttl = wholeNumber(option, 0, MAX_TTL))],
-  ['min_ttl', (options, option) => (options.minTtl = wholeNumber(option, 0, MAX_TTL))],
-  ['priority', (options, option) => (options.priority = wholeNumber(option, 1, 65535))],
-  ['rcache_ttl', (options, option) => (options.rcacheTtl = wholeNumber(option, 0, MAX_TTL))],
-  ['hostmaster', (options, option) => (options.hostmaster = mailbox(option))],
-  ['local', (options, option) => (options.local = zoneName(option, option.only('a name')))],
-  [
-    'fallthrough',
-    (options, option) => (options.fallthrough = option.args.length === 0 ? ['.'] : option.args.map((zone) => zoneName(option, zone)))
-  ]
-])
-
-/** Reads the directive; throws ConfigError. */
-export function readOptions(directive: Directive): Options {
-  const options: Writable<Options> = {
-    zones: directive.args.length > 0 ? directive.args.map((zone) => zoneName(directive, zone)) : directive.zones,
-    path: ['skydns'],
-    store: '',
-    api: '127.0.0.1:4001',
-    token: undefined,
-    ttl: 3600,
-    minTtl: 60,
-    priority: 10,
-    rcacheTtl: 60,
-    hostmaster: undefined,
-    local: undefined,
-    fallthrough: undefined
-  }
-  const seen = new Map<string, Directive>()
-  for (const option of directive.options) {
-    option.noBlock()
-    const before = seen.get(option.name)
-    if (before !== undefined) option.fail(`stands in line ${before.at.line} already`)
-    seen.set(option.name, option)
-    const read = READERS.get(option.name)
-    if (read !== undefined) read(options, option)
-    else if (!LATER.includes(option.name) && !WITHOUT_EFFECT.includes(option.name)) option.unknown([...READERS.keys()])
-  }
-  const remote = directive.options.find(({ name }) => LATER.includes(name))
-  if (options.store === '' || remote !== undefined) {
-    const at = remote ?? directive
-    at.fail('a store fed from an etcd server is not supported yet, expected `store [DIR]`, the embedded store')
-  }
-  for (const zone of options.zones) checkSoa(directive, zone, options.hostmaster)
-  return options
+/** What the schema cannot say: which options need each other, and names that must fit into others. Throws ConfigError. */
+export function readOptions({ args: [zones], options, directive, line }: Config<typeof schema>): Options {
+  const { store, api, token, path, ttl, min_ttl: minTtl, priority, rcache_ttl: rcacheTtl, local, fallthrough } = options
+  const hostmaster = options.hostmaster === undefined ? undefined : mailbox(line('hostmaster'), options.hostmaster)
+  if (store === undefined)
+    return directive.fail('a store fed from an etcd server is not supported yet, expected `store [DIR]`, the embedded store')
+  const served = zones.length > 0 ? zones : directive.zones
+  for (const zone of served) checkSoa(directive, zone, hostmaster)
+  return { zones: served, path: keyOfPath(path), store, api, token, ttl, minTtl, priority, rcacheTtl, hostmaster, local, fallthrough }
 }
 
 /** Without an SOA there is no negative answer: its names must be names. */
@@ -95,46 +123,13 @@ function checkSoa(directive: Directive, zone: string, hostmaster: string | undef
   }
 }
 
-function wholeNumber(option: Directive, min: number, max: number): number {
-  option.noMoreThan(1)
-  return option.integer(0, min, max)
-}
-
-function storeFolder(option: Directive): string {
-  option.noMoreThan(1)
-  const [folder = 'data'] = option.args
-  if (folder === '') option.fail('expected a folder, not an empty text')
-  return folder
-}
-
-function apiAddress(option: Directive): string {
-  const expected = 'ADDRESS:PORT, unix:PATH or off'
-  const text = option.only(expected)
-  const [, port] = /^(?:\[[^\]]+\]|[^:[\]]+):(\d{1,5})$/.exec(text) ?? []
-  if (text !== 'off' && !/^unix:./.test(text) && (port === undefined || Number(port) > 65535)) {
-    option.fail(`expected ${expected}, not ${shown(text)}`)
-  }
-  return text
-}
-
-function readToken(option: Directive): string {
-  const token = option.only('a token')
-  if (!/^[\x21-\x7e]{8,}$/.test(token)) option.fail('expected at least 8 printable characters without spaces')
-  return token
-}
-
-function zoneName(directive: Directive, text: string): string {
+/** A mail address, its `@` and any dot before it as in an SOA (RFC 1035 §8). */
+function mailbox(option: Directive, text: string): string {
+  const at = text.indexOf('@')
   try {
-    return canonicalName(text)
+    return canonicalName(at < 0 ? text : `${text.slice(0, at).replaceAll('.', '\\.')}.${text.slice(at + 1)}`)
   } catch (error) {
-    if (error instanceof RecordError) return directive.fail(`expected a domain name, not ${shown(text)}: ${error.message}`)
+    if (error instanceof RecordError) return option.fail(`expected a mail address, not ${shown(text)}: ${error.message}`)
     throw error
   }
-}
-
-/** A mail address, its `@` and any dot before it as in an SOA (RFC 1035 §8). */
-function mailbox(option: Directive): string {
-  const text = option.only('a mail address')
-  const at = text.indexOf('@')
-  return zoneName(option, at < 0 ? text : `${text.slice(0, at).replaceAll('.', '\\.')}.${text.slice(at + 1)}`)
 }

@@ -4,7 +4,6 @@ import {
   type ExtendedError,
   type Host,
   isMetaType,
-  isWithin,
   type MaybePromise,
   type Next,
   type Query,
@@ -43,7 +42,7 @@ export class Forwarder {
 
   handle(query: Query, next: Next): MaybePromise<Reply> {
     const { from, except, noRec, ndots } = this.#options
-    if (!isWithin(query.qname, from) || query.within(except) !== undefined) return next(query)
+    if (query.within(from) === undefined || query.within(except) !== undefined) return next(query)
     // Only clients are refused: the server's own answers may need names outside its zones.
     if (noRec && query.depth === 0) return notAsked(query, 'SERVFAIL', 'no-recursion', false, { code: NOT_AUTHORITATIVE })
     if (countLabels(query.qname) < ndots)

@@ -159,6 +159,25 @@ describe('what is not forwarded', () => {
     expect([org.asked.length, all.asked.length]).toEqual([1, 2])
   })
 
+  test('by one for a network is what lies outside all its reverse zones, and in those that it leaves out', async () => {
+    const fake = await upstream()
+    const asked = await server(`forward 192.0.2.0/23 127.0.0.1:${fake.port} {\nexcept 192.0.3.128/25\n}`)
+    const outcomes = ['1.2.0.192', '2.0.192', '127.3.0.192', '128.3.0.192', '255.3.0.192', '1.4.0.192', '1.1.0.192', '0.192'].map(
+      async (name) => `${name}: ${(await asked.ask(`${name}.in-addr.arpa. PTR`)).rcode}`
+    )
+    expect(await Promise.all(outcomes)).toEqual([
+      '1.2.0.192: NOERROR',
+      '2.0.192: NOERROR',
+      '127.3.0.192: NOERROR',
+      '128.3.0.192: REFUSED',
+      '255.3.0.192: REFUSED',
+      '1.4.0.192: REFUSED',
+      '1.1.0.192: REFUSED',
+      '0.192: REFUSED'
+    ])
+    expect((await asked.ask('example.org. A')).rcode).toBe('REFUSED')
+  })
+
   test('to clients under no_rec, but to the server itself', async () => {
     const fake = await upstream()
     const services = { '/skydns/local/skydns/b': { host: 'www.example.org' } }

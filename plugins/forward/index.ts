@@ -1,18 +1,19 @@
 import type { Plugin } from 'skein/plugin'
 import { Forwarder } from './forwarder.js'
-import { readOptions } from './options.js'
+import { readOptions, schema } from './options.js'
 
 /** Asks other servers, and hands on what they say. */
 export default {
   name: 'forward',
   api: 1,
   repeatable: true,
-  async setup(directive, host) {
-    const forwarder = new Forwarder(await readOptions(directive, host), host)
+  schema,
+  async setup(config, host) {
+    const forwarder = new Forwarder(await readOptions(config, host), host)
     return {
       start: () => forwarder.start(),
       handle: (query, next) => forwarder.handle(query, next),
       stop: () => forwarder.stop()
     }
   }
-} satisfies Plugin
+} satisfies Plugin<typeof schema>

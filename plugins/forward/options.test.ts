@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { serverOf } from 'skein/testing'
 import { afterAll, describe, expect, test } from 'vitest'
-import { durationMs } from './duration.js'
 import { readResolvConf } from './resolv-conf.js'
 import { readUpstream } from './upstream-address.js'
 
@@ -28,18 +27,37 @@ writeFileSync(join(folder, 'empty.conf'), 'search example.org\n')
 
 describe('a forward that is wrong is told with its place', () => {
   test.each<[string, string]>([
-    ['forward', 'Corefile:2: forward: expected a zone and the upstreams for it, such as . 192.0.2.53'],
-    ['forward .', 'Corefile:2: forward: expected upstreams after the zone ".", addresses or a file like /etc/resolv.conf'],
-    ['forward . {\nforce_tcp\n}', 'Corefile:2: forward: expected upstreams after the zone ".", addresses or a file like /etc/resolv.conf'],
+    [
+      'forward',
+      'Corefile:2: forward: expected FROM TO…: a zone such as . or example.org, then an address, or a file like /etc/resolv.conf'
+    ],
+    ['forward .', 'Corefile:2: forward: expected TO… after ".": an address, or a file like /etc/resolv.conf'],
+    ['forward . {\nforce_tcp\n}', 'Corefile:2: forward: expected TO… after ".": an address, or a file like /etc/resolv.conf'],
     ['forward 192.0.2.1 192.0.2.2', 'Corefile:2: forward: expected a zone such as . or example.org, not the address "192.0.2.1"'],
     [
       'forward a..b 192.0.2.2',
-      'Corefile:2: forward: expected a zone such as . or example.org, not "a..b": an empty label in the name "a..b"'
+      'Corefile:2: forward: "a..b": no domain name: an empty label in the name "a..b", expected one such as example.org'
     ],
     [
-      'forward 192.0.2.0/24 127.0.0.1',
-      'Corefile:2: forward: networks such as "192.0.2.0/24" are not supported yet, expected a reverse zone'
+      'forward 192.0.2.0/33 127.0.0.1',
+      'Corefile:2: forward: "192.0.2.0/33": looks like a network but is none, expected one such as 192.0.2.0/24 or 2001:db8::/32'
     ],
+    [
+      'forward . 127.0.0.1 {\npolicy randon\n}',
+      'Corefile:3: forward: policy: expected one of random, round_robin, sequential, not "randon": did you mean random?'
+    ],
+    ['forward . 127.0.0.1 {\npolicy\n}', 'Corefile:3: forward: policy: expected one of random, round_robin, sequential, not nothing'],
+    ['forward . 127.0.0.1 {\nndots\n}', 'Corefile:3: forward: ndots: expected a whole number from 0 to 127, not nothing'],
+    ['forward . 127.0.0.1 {\nndots -1\n}', 'Corefile:3: forward: ndots: expected a whole number from 0 to 127, not "-1"'],
+    [
+      'forward . 127.0.0.1 {\nread_timeout 2h\n}',
+      'Corefile:3: forward: read_timeout: expected a duration such as 30s or 5m, at least 1ms, at most 1h, not "2h"'
+    ],
+    [
+      'forward . 127.0.0.1 {\nexcept 192.0.2.1\n}',
+      'Corefile:3: forward: except: expected a zone such as . or example.org, not the address "192.0.2.1"'
+    ],
+    ['forward . 127.0.0.1 {\nexcept . {\n}\n}', 'Corefile:3: forward: except: takes no block in braces'],
     ['forward . 127.0.0.1:99999', 'Corefile:2: forward: "127.0.0.1:99999": expected a port from 1 to 65535, not "99999"'],
     ['forward . 127.0.0.1:0', 'Corefile:2: forward: "127.0.0.1:0": expected a port from 1 to 65535, not "0"'],
     ['forward . 127.0.0.1:', 'Corefile:2: forward: "127.0.0.1:": expected a port from 1 to 65535, not ""'],
@@ -84,8 +102,8 @@ describe('a forward that is wrong is told with its place', () => {
       'Corefile:3: forward: policy: expected one of random, round_robin, sequential, not "fastest"'
     ],
     ['forward . 127.0.0.1 {\npolicy random sequential\n}', 'Corefile:3: forward: policy: expected at most 1, not "sequential"'],
-    ['forward . 127.0.0.1 {\nns_rotate\n}', 'Corefile:3: forward: ns_rotate: expected one of on, off'],
-    ['forward . 127.0.0.1 {\nns_rotate yes\n}', 'Corefile:3: forward: ns_rotate: expected one of on, off, not "yes"'],
+    ['forward . 127.0.0.1 {\nns_rotate\n}', 'Corefile:3: forward: ns_rotate: expected on or off, not nothing'],
+    ['forward . 127.0.0.1 {\nns_rotate yes\n}', 'Corefile:3: forward: ns_rotate: expected on or off, not "yes"'],
     [
       'forward . 127.0.0.1 {\nns_rotate on\npolicy random\n}',
       'Corefile:4: forward: policy: ns_rotate in line 3 says the same, expected one of the two'
@@ -94,14 +112,23 @@ describe('a forward that is wrong is told with its place', () => {
     ['forward . 127.0.0.1 {\nndots 2 3\n}', 'Corefile:3: forward: ndots: expected at most 1, not "3"'],
     ['forward . 127.0.0.1 {\nno_rec on\n}', 'Corefile:3: forward: no_rec: expected no argument, not "on"'],
     ['forward . 127.0.0.1 {\nforce_tcp yes\n}', 'Corefile:3: forward: force_tcp: expected no argument, not "yes"'],
-    ['forward . 127.0.0.1 {\nforce_tcp\nforce_tcp\n}', 'Corefile:4: forward: force_tcp: stands in line 3 already'],
+    ['forward . 127.0.0.1 {\nforce_tcp\nforce_tcp\n}', 'Corefile:4: forward: force_tcp: stands in line 3 already, expected it once'],
     ['forward . 127.0.0.1 {\nprefer_udp {\n}\n}', 'Corefile:3: forward: prefer_udp: takes no block in braces'],
-    ['forward . 127.0.0.1 {\nread_timeout 0s\n}', 'Corefile:3: forward: read_timeout: expected a time from 1ms to 1h such as 2s, not "0s"'],
-    ['forward . 127.0.0.1 {\nread_timeout 2\n}', 'Corefile:3: forward: read_timeout: expected a time from 1ms to 1h such as 2s, not "2"'],
-    ['forward . 127.0.0.1 {\nread_timeout\n}', 'Corefile:3: forward: read_timeout: expected a time such as 2s'],
-    ['forward . 127.0.0.1 {\nexcept\n}', 'Corefile:3: forward: except: expected the zones to leave out'],
-    ['forward . 127.0.0.1 {\nmax_concurrent 1000\n}', 'Corefile:3: forward: max_concurrent: not supported yet'],
-    ['forward . 127.0.0.1 {\nhealth_check 5s no_rec\n}', 'Corefile:3: forward: health_check: not supported yet'],
+    [
+      'forward . 127.0.0.1 {\nread_timeout 0s\n}',
+      'Corefile:3: forward: read_timeout: expected a duration such as 30s or 5m, at least 1ms, at most 1h, not "0s"'
+    ],
+    [
+      'forward . 127.0.0.1 {\nread_timeout 2\n}',
+      'Corefile:3: forward: read_timeout: expected a duration such as 30s or 5m, at least 1ms, at most 1h, not "2"'
+    ],
+    [
+      'forward . 127.0.0.1 {\nread_timeout\n}',
+      'Corefile:3: forward: read_timeout: expected a duration such as 30s or 5m, at least 1ms, at most 1h, not nothing'
+    ],
+    ['forward . 127.0.0.1 {\nexcept\n}', 'Corefile:3: forward: except: expected a zone such as . or example.org, not nothing'],
+    ['forward . 127.0.0.1 {\nmax_concurrent 1000\n}', 'Corefile:3: forward: max_concurrent: is not supported yet'],
+    ['forward . 127.0.0.1 {\nhealth_check 5s no_rec\n}', 'Corefile:3: forward: health_check: is not supported yet'],
     ['forward . 127.0.0.1 {\nforce_tpc\n}', 'Corefile:3: forward: unknown option "force_tpc", did you mean force_tcp?']
   ])('%j', async (directive, message) => {
     expect(await problemOf(directive)).toBe(message)
@@ -112,6 +139,7 @@ describe('a forward that is right is accepted', () => {
   test.each([
     'forward example.org 127.0.0.1 127.0.0.2:1053 [::1]:1054 ::1 dns://127.0.0.3 fe80::1%lo [fe80::1%lo]:53',
     'forward . resolv.conf',
+    'forward 192.0.2.0/25 127.0.0.1 {\nexcept 192.0.2.64/26 2001:db8::/32\n}',
     `forward . ./resolv.conf ${many.slice(1, 15).join(' ')}`,
     `forward . ${many.slice(0, 15).join(' ')} 127.0.0.1:53`,
     'forward . 127.0.0.1 {\nexcept example.org example.net\nexcept example.com\nndots 2\nno_rec\nread_timeout 500ms\nprefer_udp\npolicy round_robin\n}',
@@ -155,22 +183,4 @@ test.each<[string, string[], string[]]>([
   const read = readResolvConf(text)
   expect(read.upstreams.map((upstream) => upstream.text)).toEqual(upstreams)
   expect(read.notAddresses).toEqual(notAddresses)
-})
-
-test.each([
-  ['2s', 2000],
-  ['1m30s', 90_000],
-  ['1.5s', 1500],
-  ['.5s', 500],
-  ['250ms', 250],
-  ['2000us', 2],
-  ['1h', 3_600_000],
-  ['2', undefined],
-  ['-1s', undefined],
-  ['s', undefined],
-  ['1s ', undefined],
-  ['1d', undefined],
-  ['', undefined]
-])('the duration %j is %s ms', (text, expected) => {
-  expect(durationMs(text)).toBe(expected)
 })

@@ -1,6 +1,4 @@
-import { isIP } from 'node:net'
-import { ConfigError, canonicalName, type Directive, type Host, RecordError, shown } from 'skein/plugin'
-import { durationMs } from './duration.js'
+import { type Config, ConfigError, type Directive, type Host, type Schema, shown } from 'skein/plugin'
 import { readResolvConf } from './resolv-conf.js'
 import { failAsName, readUpstream, type Upstream } from './upstream-address.js'
 
@@ -9,8 +7,8 @@ export type Policy = (typeof POLICIES)[number]
 
 /** The directive `forward` as configured. */
 export interface Options {
-  /** Canonical. */
-  readonly from: string
+  /** Canonical: one zone, or the reverse zones of a network. */
+  readonly from: readonly string[]
   /** Zones within `from` that go to the next plugin. */
   readonly except: readonly string[]
   readonly upstreams: readonly Upstream[]
@@ -25,133 +23,84 @@ export interface Options {
 }
 
 const POLICIES = ['random', 'round_robin', 'sequential'] as const
-const KNOWN = ['except', 'ndots', 'no_rec', 'ns_rotate', 'read_timeout', 'force_tcp', 'prefer_udp', 'policy']
-/** Options of CoreDNS that are yet to come: not unknown. */
-const LATER = [
-  'expire',
-  'max_age',
-  'max_idle_conns',
-  'max_fails',
-  'max_connect_attempts',
-  'doh_method',
-  'tls',
-  'tls_servername',
-  'health_check',
-  'max_concurrent',
-  'next',
-  'next_on_nodata',
-  'failover',
-  'failfast_all_unhealthy_upstreams',
-  'source_address',
-  'resolver'
-]
+const LATER = { status: 'later', about: 'CoreDNS has it' } as const
 const MAX_UPSTREAMS = 15
-const MAX_TIMEOUT_MS = 3_600_000
+const HOUR_MS = 3_600_000
 /** No name has more labels (RFC 1035 §3.1). */
 const MAX_LABELS = 127
 
-type Writable<T> = { -readonly [K in keyof T]: T[K] }
-
-/** Reads the directive and the files that it names; throws ConfigError. */
-export async function readOptions(directive: Directive, host: Host): Promise<Options> {
-  const [from, ...to] = directive.args
-  if (from === undefined) directive.fail('expected a zone and the upstreams for it, such as . 192.0.2.53')
-  if (to.length === 0) directive.fail(`expected upstreams after the zone ${shown(from)}, addresses or a file like /etc/resolv.conf`)
-  const options: Writable<Options> = {
-    from: readZone(directive, from),
-    except: [],
-    upstreams: [],
-    policy: 'random',
-    ndots: 0,
-    noRec: false,
-    forceTcp: false,
-    preferUdp: false,
-    readTimeoutMs: 2000
+/** What the directive `forward` takes. */
+export const schema = {
+  about: 'Asks other servers, and hands on what they say.',
+  args: [
+    { name: 'FROM', type: 'zone', about: 'names in this zone are forwarded; a network stands for its reverse zones' },
+    {
+      name: 'TO',
+      type: 'text',
+      rest: true,
+      expected: 'an address, or a file like /etc/resolv.conf',
+      about:
+        'at most 15 upstreams: `ADDRESS`, `ADDRESS:PORT`, `[ADDRESS]:PORT`, each also behind `dns://`, or a file with `nameserver` lines'
+    }
+  ],
+  options: {
+    except: { args: [{ name: 'ZONES', type: 'zone', rest: true }], repeats: true, about: 'names in these zones go to the next plugin' },
+    ndots: {
+      args: [{ name: 'LABELS', type: 'integer', min: 0, max: MAX_LABELS }],
+      default: 0,
+      about: 'names with fewer labels are answered with SERVFAIL; SkyDNS has 2'
+    },
+    no_rec: { about: 'clients get SERVFAIL; only the server’s own look-ups are forwarded' },
+    policy: {
+      args: [{ name: 'POLICY', type: 'choice', of: POLICIES }],
+      about: 'which upstream is asked first; `random` where it and `ns_rotate` are left out'
+    },
+    ns_rotate: {
+      args: [{ name: 'on|off', type: 'switch' }],
+      about: 'SkyDNS’s word for it: `on` is `random`, `off` is `sequential`'
+    },
+    read_timeout: {
+      args: [{ name: 'DURATION', type: 'duration', min: 1, max: HOUR_MS }],
+      default: 2000,
+      about: 'how long one attempt waits'
+    },
+    force_tcp: { about: 'asks over TCP whatever the client used' },
+    prefer_udp: { about: 'asks over UDP first whatever the client used' },
+    expire: LATER,
+    max_age: LATER,
+    max_idle_conns: LATER,
+    max_fails: LATER,
+    max_connect_attempts: LATER,
+    doh_method: LATER,
+    tls: LATER,
+    tls_servername: LATER,
+    health_check: LATER,
+    max_concurrent: LATER,
+    next: LATER,
+    next_on_nodata: LATER,
+    failover: LATER,
+    failfast_all_unhealthy_upstreams: LATER,
+    source_address: LATER,
+    resolver: LATER
   }
-  readBlock(options, directive)
-  options.upstreams = await readUpstreams(directive, to, host)
-  return options
-}
+} as const satisfies Schema
 
-function readBlock(options: Writable<Options>, directive: Directive): void {
-  const seen = new Map<string, Directive>()
-  for (const option of directive.options) {
-    option.noBlock()
-    const before = seen.get(option.name)
-    if (before !== undefined && option.name !== 'except') option.fail(`stands in line ${before.at.line} already`)
-    seen.set(option.name, option)
-    readOption(options, option)
+/** What the schema cannot say, and the files that the upstreams come from. Throws ConfigError. */
+export async function readOptions({ args: [from, to], options, directive, line }: Config<typeof schema>, host: Host): Promise<Options> {
+  if (options.policy !== undefined && options.ns_rotate !== undefined) {
+    const [first, second] = [line('policy'), line('ns_rotate')].sort((a, b) => a.at.line - b.at.line)
+    second!.fail(`${first!.name} in line ${first!.at.line} says the same, expected one of the two`)
   }
-  const [policy, rotate] = [seen.get('policy'), seen.get('ns_rotate')]
-  if (policy === undefined || rotate === undefined) return
-  const [first, second] = policy.at.line <= rotate.at.line ? [policy, rotate] : [rotate, policy]
-  second.fail(`${first.name} in line ${first.at.line} says the same, expected one of the two`)
-}
-
-function readOption(options: Writable<Options>, option: Directive): void {
-  switch (option.name) {
-    case 'except':
-      if (option.args.length === 0) option.fail('expected the zones to leave out')
-      options.except = [...options.except, ...option.args.map((zone) => readZone(option, zone))]
-      break
-    case 'ndots':
-      option.noMoreThan(1)
-      options.ndots = option.integer(0, 0, MAX_LABELS)
-      break
-    case 'ns_rotate':
-      options.policy = oneOf(option, ['on', 'off'] as const) === 'on' ? 'random' : 'sequential'
-      break
-    case 'policy':
-      options.policy = oneOf(option, POLICIES)
-      break
-    case 'read_timeout':
-      options.readTimeoutMs = readTimeout(option)
-      break
-    case 'no_rec':
-      options.noRec = isSet(option)
-      break
-    case 'force_tcp':
-      options.forceTcp = isSet(option)
-      break
-    case 'prefer_udp':
-      options.preferUdp = isSet(option)
-      break
-    default:
-      if (LATER.includes(option.name)) option.fail('not supported yet')
-      option.unknown(KNOWN)
-  }
-}
-
-function isSet(option: Directive): true {
-  option.noMoreThan(0)
-  return true
-}
-
-function oneOf<T extends string>(option: Directive, words: readonly T[]): T {
-  const word = option.only(`one of ${words.join(', ')}`)
-  return words.find((known) => known === word) ?? option.fail(`expected one of ${words.join(', ')}, not ${shown(word)}`)
-}
-
-function readTimeout(option: Directive): number {
-  const text = option.only('a time such as 2s')
-  const milliseconds = durationMs(text)
-  if (milliseconds === undefined || milliseconds < 1 || milliseconds > MAX_TIMEOUT_MS) {
-    option.fail(`expected a time from 1ms to 1h such as 2s, not ${shown(text)}`)
-  }
-  return milliseconds
-}
-
-function readZone(directive: Directive, text: string): string {
-  if (isIP(text) !== 0) directive.fail(`expected a zone such as . or example.org, not the address ${shown(text)}`)
-  const [address = '', ...mask] = text.split('/')
-  if (mask.length === 1 && isIP(address) !== 0)
-    directive.fail(`networks such as ${shown(text)} are not supported yet, expected a reverse zone`)
-  try {
-    return canonicalName(text)
-  } catch (error) {
-    if (error instanceof RecordError)
-      return directive.fail(`expected a zone such as . or example.org, not ${shown(text)}: ${error.message}`)
-    throw error
+  return {
+    from,
+    except: options.except.flat(),
+    upstreams: await readUpstreams(directive, to, host),
+    policy: options.policy ?? (options.ns_rotate === false ? 'sequential' : 'random'),
+    ndots: options.ndots,
+    noRec: options.no_rec,
+    forceTcp: options.force_tcp,
+    preferUdp: options.prefer_udp,
+    readTimeoutMs: options.read_timeout
   }
 }
 

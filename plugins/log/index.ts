@@ -1,20 +1,28 @@
-import { canonicalName, type Directive, isWithin, type Plugin, RecordError } from 'skein/plugin'
+import { canonicalName, type Directive, isWithin, type Plugin, RecordError, type Schema } from 'skein/plugin'
 import { line } from './line.js'
 
-/** Options of CoreDNS that are yet to come. */
-const LATER = ['class']
+const schema = {
+  about: 'Writes one line a query, when its reply has been sent.',
+  args: [
+    {
+      name: 'NAMES',
+      type: 'text',
+      rest: true,
+      optional: true,
+      about: 'only queries for these names and what is below them; every name where left out'
+    }
+  ],
+  options: { class: { status: 'later', about: 'only queries that ended so' } }
+} as const satisfies Schema
 
 /** Writes one line a query, when its reply has been sent. */
 export default {
   name: 'log',
   api: 1,
   classes: ['*'],
-  setup(directive, host) {
+  schema,
+  setup({ directive }, host) {
     const names = readNames(directive)
-    for (const option of directive.options) {
-      if (LATER.includes(option.name)) option.fail('is not supported yet')
-      option.unknown(LATER)
-    }
     return {
       observe(query, sent) {
         // Look-ups of the server for itself belong to the query that they are made for.
@@ -23,7 +31,7 @@ export default {
       }
     }
   }
-} satisfies Plugin
+} satisfies Plugin<typeof schema>
 
 /** The names whose queries are logged, none for all. */
 function readNames(directive: Directive): string[] {

@@ -5,9 +5,8 @@ export default {
   name: 'whoami',
   api: 1,
   repeatable: true,
-  setup(directive) {
-    directive.noMoreThan(0)
-    directive.noBlock()
+  schema: { about: 'Answers every query with who asked.' },
+  setup() {
     return {
       handle(query) {
         const { address, port, transport } = query.client

@@ -1,10 +1,16 @@
 import { ConfigError, type Directive } from '../corefile/directive.js'
+import { readBySchema } from '../corefile/read-schema.js'
+import type { Schema } from '../corefile/schema.js'
 import type { Layer, Plugin } from '../plugin.js'
 import { Chains, type ClassedLayer } from './compose.js'
 import { PluginHost } from './host.js'
 import { loadPlugin } from './load.js'
 import { checkRepeats, inOrder, type Use } from './place.js'
+import { CHAIN_DIRECTIVES, NOTHING_SAID, type Said } from './said.js'
 import type { BlockScope } from './scope.js'
+
+/** What a directive takes whose plugin says nothing: no argument, no block. */
+const NOTHING: Schema = { about: '' }
 
 /** A server block's layers in chain order, set up and not started, and the chains made of them. */
 export interface BuiltChain {
@@ -13,12 +19,15 @@ export interface BuiltChain {
 }
 
 /** Loads the plugins behind the directives of a server block, has them read their configuration, composes their layers. */
-export async function buildChain(directives: readonly Directive[], scope: BlockScope): Promise<BuiltChain> {
+export async function buildChain(directives: readonly Directive[], scope: BlockScope, said: Said = NOTHING_SAID): Promise<BuiltChain> {
   const uses: Use[] = []
-  for (const directive of directives) uses.push({ directive, plugin: await loadPlugin(directive, scope.folder) })
+  for (const directive of directives) {
+    if (!CHAIN_DIRECTIVES.includes(directive.name))
+      uses.push({ directive, plugin: await loadPlugin(directive, scope.folder, said.plugins) })
+  }
   checkRepeats(uses)
   const classed: ClassedLayer[] = []
-  for (const { plugin, directive } of inOrder(uses)) {
+  for (const { plugin, directive } of inOrder(uses, said.order)) {
     const layer: unknown = await setUp(plugin, directive, scope)
     if (!isLayer(layer)) throw new ConfigError(`${directive.name}: its plugin has set up no layer`, directive.at)
     classed.push({ layer, classes: plugin.classes ?? ['IN'] })
@@ -28,7 +37,7 @@ export async function buildChain(directives: readonly Directive[], scope: BlockS
 
 async function setUp(plugin: Plugin, directive: Directive, scope: BlockScope): Promise<unknown> {
   try {
-    return await plugin.setup(directive, new PluginHost(scope, directive))
+    return await plugin.setup(readBySchema(directive, plugin.schema ?? NOTHING), new PluginHost(scope, directive))
   } catch (error) {
     // What has a code says in one line what the operator can mend; anything else is a fault of the plugin.
     if (error instanceof Error && String((error as { code?: unknown }).code).startsWith('SKEIN_')) throw error

@@ -28,7 +28,9 @@ function installed(name: string, source: string, manifest: object = {}): string 
 
 const directive = (name: string): Directive => new Directive(name, [], { file: 'Corefile', line: 7 }, ['.'])
 
-const hello = (name = 'hello', more = ''): string => `export default { name: '${name}', api: 1, ${more} setup: ({ args }) => ({
+const hello = (name = 'hello', more = ''): string => `export default { name: '${name}', api: 1, ${more}
+  schema: { about: '', args: [{ name: 'WHO', type: 'text' }] },
+  setup: ({ args }) => ({
   handle: (query) => query.reply({ answer: [{ owner: query.qname, type: 'TXT', ttl: 0, rdata: ['hello ' + args[0]] }] })
 }) }`
 
@@ -75,11 +77,11 @@ describe('a directive that nobody has is an error that helps', () => {
     ['etcd-backend', 'unknown directive "etcd-backend": did you mean etcd?'],
     [
       'nowhere-near',
-      'unknown directive "nowhere-near": known are any, bind, bufsize, chaos, errors, etcd, forward, log, whoami. For a plugin from npm: npm install skein-plugin-nowhere-near'
+      'unknown directive "nowhere-near": known are any, bind, bufsize, cache, chaos, errors, etcd, forward, loadbalance, log, prometheus, whoami. For a plugin from npm: npm install skein-plugin-nowhere-near'
     ],
-    ['cache', 'cache: CoreDNS has this directive, Skein does not have it yet'],
-    ['prometheus', 'prometheus: CoreDNS has this directive, Skein does not have it yet'],
-    ['loadbalance', 'loadbalance: CoreDNS has this directive, Skein does not have it yet'],
+    ['hosts', 'hosts: CoreDNS has this directive, Skein does not have it yet'],
+    ['rewrite', 'rewrite: CoreDNS has this directive, Skein does not have it yet'],
+    ['acl', 'acl: CoreDNS has this directive, Skein does not have it yet'],
     ['../../etc', '"../../etc" is no directive: a name has lower-case letters, digits, "-" and "_"'],
     ['/etc/passwd', '"/etc/passwd" is no directive: a name has lower-case letters, digits, "-" and "_"'],
     ['Log', '"Log" is no directive: a name has lower-case letters, digits, "-" and "_"'],

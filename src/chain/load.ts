@@ -10,39 +10,49 @@ import { BUILT_IN, directiveName, pluginName, SPELLINGS, STANDARD_ORDER } from '
 const NAME = /^[a-z][a-z0-9_-]*$/
 
 /**
- * The plugin behind a directive: a built-in one, else the npm package `skein-plugin-NAME` as seen from the Corefile's folder.
- * Both are imported the same way.
+ * The plugin behind a directive: a built-in one, one that the operator has named, else the npm package `skein-plugin-NAME` as
+ * seen from the Corefile's folder, then from where Skein is installed. All are imported the same way.
  */
-export async function loadPlugin(directive: Directive, corefileFolder: string): Promise<Plugin> {
+export async function loadPlugin(
+  directive: Directive,
+  corefileFolder: string,
+  named: ReadonlyMap<string, Plugin> = new Map()
+): Promise<Plugin> {
   const { name, at } = directive
   const folder = pluginName(name)
   if (BUILT_IN.includes(folder) && directiveName(folder) === name) {
-    return check(await import(new URL(`../../plugins/${folder}/index.js`, import.meta.url).href), folder, directive)
+    return checkOwn(await import(new URL(`../../plugins/${folder}/index.js`, import.meta.url).href), folder, directive)
   }
+  const said = named.get(name)
+  if (said !== undefined) return said
   if (!NAME.test(name)) throw new ConfigError(`${shown(name)} is no directive: a name has lower-case letters, digits, "-" and "_"`, at)
-  let module: { default?: unknown }
-  try {
-    const found = packageUrl(name, corefileFolder)
-    if (found === undefined) throw new ConfigError(unknown(name), at)
-    module = await import(found)
-  } catch (error) {
-    if (error instanceof ConfigError) throw error
-    throw new ConfigError(`${name}: skein-plugin-${name} cannot be loaded: ${reasonOf(error)}`, at, { cause: error })
-  }
-  return check(module, name, directive)
+  const found = packageUrl(`skein-plugin-${name}`, corefileFolder, directive)
+  if (found === undefined) throw new ConfigError(unknown(name), at)
+  return checkOwn(await importPlugin(found, `skein-plugin-${name}`, directive), name, directive)
 }
 
-/** Where the package is, or undefined where there is none. */
-function packageUrl(name: string, folder: string): string | undefined {
-  const required = createRequire(join(folder, 'Corefile'))
+/** Imports a plugin's module; `spec` is how messages call it. */
+export async function importPlugin(url: string, spec: string, { name, at }: Directive): Promise<{ default?: unknown }> {
   try {
-    return pathToFileURL(required.resolve(`skein-plugin-${name}`)).href
+    return await import(url)
   } catch (error) {
-    // Without a path it is the package itself that is missing, and not what its `main` names.
-    const { code, path } = error as NodeJS.ErrnoException
-    if (code === 'MODULE_NOT_FOUND' && path === undefined) return undefined
-    throw error
+    throw new ConfigError(`${name}: ${spec} cannot be loaded: ${reasonOf(error)}`, at, { cause: error })
   }
+}
+
+/** Where a package is, seen from the Corefile's folder, then from where Skein is installed; undefined where it is nowhere. */
+export function packageUrl(spec: string, folder: string, { name, at }: Directive): string | undefined {
+  for (const from of [join(folder, 'Corefile'), import.meta.url]) {
+    try {
+      return pathToFileURL(createRequire(from).resolve(spec)).href
+    } catch (error) {
+      // Without a path it is the package itself that is missing, and not what its `main` names.
+      const { code, path } = error as NodeJS.ErrnoException
+      if (code === 'MODULE_NOT_FOUND' && path === undefined) continue
+      throw new ConfigError(`${name}: ${spec} cannot be loaded: ${reasonOf(error)}`, at, { cause: error })
+    }
+  }
+  return undefined
 }
 
 function reasonOf(error: unknown): string {
@@ -63,19 +73,30 @@ function unknown(name: string): string {
   return `unknown directive ${shown(name)}: known are ${known.sort().join(', ')}. For a plugin from npm: npm install skein-plugin-${name}`
 }
 
-function check(module: { default?: unknown }, name: string, { at, name: directive }: Directive): Plugin {
+/** Checks a plugin that its directive has found: by its name, or by the spellings that it has. */
+function checkOwn(module: { default?: unknown }, name: string, directive: Directive): Plugin {
   const plugin = module.default as Partial<Plugin> | undefined
   if (typeof plugin?.setup !== 'function' || plugin.name !== name) {
-    throw new ConfigError(`${name}: its package does not export a plugin named ${name} by default`, at)
+    throw new ConfigError(`${name}: its package does not export a plugin named ${name} by default`, directive.at)
+  }
+  const checked = checkPlugin(module, name, directive)
+  const directives = checked.directives ?? [name]
+  if (!directives.includes(directive.name))
+    throw new ConfigError(`${directive.name}: its plugin ${name} is configured by ${directives.join(', ')}`, directive.at)
+  return checked
+}
+
+/** Checks what a module exports; `spec` is how messages call it. */
+export function checkPlugin(module: { default?: unknown }, spec: string, { at }: Directive): Plugin {
+  const plugin = module.default as Partial<Plugin> | undefined
+  if (typeof plugin?.setup !== 'function' || typeof plugin.name !== 'string' || !NAME.test(plugin.name)) {
+    throw new ConfigError(`${spec}: it does not export a plugin by default: an object with name, api and setup`, at)
   }
   if (plugin.api !== API_VERSION)
-    throw new ConfigError(`${name}: it speaks plugin interface ${String(plugin.api)}, this Skein speaks ${API_VERSION}`, at)
-  const directives = plugin.directives ?? [plugin.name]
-  if (!directives.includes(directive))
-    throw new ConfigError(`${directive}: its plugin ${name} is configured by ${directives.join(', ')}`, at)
+    throw new ConfigError(`${spec}: it speaks plugin interface ${String(plugin.api)}, this Skein speaks ${API_VERSION}`, at)
+  if (plugin.classes !== undefined && !Array.isArray(plugin.classes)) throw new ConfigError(`${spec}: its classes must be a list`, at)
   // A class that does not exist would be a plugin that is never asked.
-  if (plugin.classes !== undefined && !Array.isArray(plugin.classes)) throw new ConfigError(`${name}: its classes must be a list`, at)
-  const odd = plugin.classes?.find((klass) => klass !== '*' && classNumber(klass) === undefined)
-  if (odd !== undefined) throw new ConfigError(`${name}: it asks for questions of class ${shown(odd)}, which is none`, at)
+  const odd = plugin.classes?.find((name) => name !== '*' && classNumber(name) === undefined)
+  if (odd !== undefined) throw new ConfigError(`${spec}: it asks for questions of class ${shown(odd)}, which is none`, at)
   return plugin as Plugin
 }

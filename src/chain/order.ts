@@ -22,7 +22,20 @@ export const SPELLINGS: ReadonlyMap<string, string> = new Map([
 ])
 
 /** The plugins that come with this Skein; the rest of the order is named so that an error can say "not yet". */
-export const BUILT_IN: readonly string[] = ['any', 'bind', 'bufsize', 'chaos', 'errors', 'etcd-backend', 'forward', 'log', 'whoami']
+export const BUILT_IN: readonly string[] = [
+  'any',
+  'bind',
+  'bufsize',
+  'cache',
+  'chaos',
+  'errors',
+  'etcd-backend',
+  'forward',
+  'log',
+  'metrics',
+  'roundrobin',
+  'whoami'
+]
 
 /** The plugin behind a directive. */
 export function pluginName(directive: string): string {

@@ -1,6 +1,7 @@
 import { ConfigError, type Directive } from '../corefile/directive.js'
 import type { Plugin } from '../plugin.js'
 import { pluginName, STANDARD_ORDER } from './order.js'
+import type { Put } from './said.js'
 
 /** A directive with the plugin that it configures. */
 export interface Use {
@@ -8,10 +9,10 @@ export interface Use {
   readonly plugin: Plugin
 }
 
-/** Sorts the uses of a server block into chain order; a third party's plugin stands next to the built-in one that it names. */
-export function inOrder(uses: readonly Use[]): Use[] {
+/** Sorts the uses of a server block into chain order; a third party's plugin stands next to the built-in one that it names, or where the operator puts it. */
+export function inOrder(uses: readonly Use[], order: ReadonlyMap<string, Put> = new Map()): Use[] {
   return uses
-    .map((use) => [placeOf(use), use] as const)
+    .map((use) => [order.get(use.plugin.name)?.place ?? placeOf(use), use] as const)
     .sort(([a], [b]) => a - b)
     .map(([, use]) => use)
 }

@@ -34,6 +34,8 @@ export interface Stores {
   /** Opens what is used. Throws StoreError or ListenError, and has opened nothing then. */
   open(): Promise<void>
   close(): Promise<void>
+  /** The folders that are open, and where the keys API of each listens. */
+  readonly opened: readonly { readonly folder: string; readonly api: string | undefined }[]
 }
 
 /** Things made once a process and counted by their users. */
@@ -44,6 +46,8 @@ export interface Shares {
 /** Settings with the directives that set them. */
 export class Settings {
   readonly #values = new Map<string, { readonly value: unknown; readonly directive: Directive }>()
+  /** What plugins have offered to all server blocks. */
+  readonly offers = new Map<string, unknown[]>()
 
   /** Takes a value; throws ConfigError, naming both lines, where another is there already. */
   set(name: string, value: unknown, directive: Directive): void {
@@ -78,13 +82,18 @@ export class BlockScope {
     this.resolve = resolve
   }
 
-  offer<T>({ name }: Offer<T>, value: T): void {
-    const values = this.#offers.get(name)
-    if (values === undefined) this.#offers.set(name, [value])
+  offer<T>(offer: Offer<T>, value: T): void {
+    const offers = this.#offersOf(offer)
+    const values = offers.get(offer.name)
+    if (values === undefined) offers.set(offer.name, [value])
     else values.push(value)
   }
 
-  find<T>({ name }: Offer<T>): readonly T[] {
-    return (this.#offers.get(name) ?? []) as T[]
+  find<T>(offer: Offer<T>): readonly T[] {
+    return (this.#offersOf(offer).get(offer.name) ?? []) as T[]
+  }
+
+  #offersOf({ scope }: Offer<unknown>): Map<string, unknown[]> {
+    return scope === 'process' ? this.processSettings.offers : this.#offers
   }
 }

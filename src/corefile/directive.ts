@@ -85,11 +85,12 @@ export class Directive {
     throw new ConfigError(`${pathOf(this)}: ${problem}`, this.at)
   }
 
-  /** Fails since this option is none that its directive knows. */
-  unknown(known: readonly string[]): never {
-    const near = nearest(this.name, known)
+  /** Fails since this option is none that its directive knows. `also` may be meant, but is not worth listing. */
+  unknown(known: readonly string[], also: readonly string[] = []): never {
+    const near = nearest(this.name, known) ?? nearest(this.name, also)
+    const expected = known.length === 0 ? 'expected none' : `expected one of ${known.join(', ')}`
     throw new ConfigError(
-      `${this.parent?.name ?? 'server block'}: unknown option ${shown(this.name)}, ${near === undefined ? `expected one of ${known.join(', ')}` : `did you mean ${near}?`}`,
+      `${this.parent === undefined ? 'server block' : pathOf(this.parent)}: unknown option ${shown(this.name)}, ${near === undefined ? expected : `did you mean ${near}?`}`,
       this.at
     )
   }

@@ -1,4 +1,5 @@
 import { networkInterfaces } from 'node:os'
+import { shownAddress } from '../query.js'
 
 /** Every address of this machine that can be listened on; link-local ones carry their interface (RFC 4007 §11). */
 export function localAddresses(): string[] {
@@ -14,4 +15,9 @@ export function interfaceAddresses(name: string): string[] {
 /** Whether an address stands for all addresses of its family. */
 export function isWildcard(address: string): boolean {
   return address === '0.0.0.0' || /^[0:]+$/.test(address)
+}
+
+/** What the Corefile has us listen on, as CoreDNS writes it: `127.0.0.1:53`, `:53` for all addresses. */
+export function shownEndpoint(address: string, port: number): string {
+  return isWildcard(address) ? `:${port}` : shownAddress(address, port)
 }

@@ -160,3 +160,17 @@ test('a failing look at the addresses is told, and the next one is made', async 
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 2))
 }
+
+test.runIf(v4.length > 0)('a client is told of the endpoint that it has asked, and not of each socket of a wildcard', async () => {
+  const told = new Set<string | undefined>()
+  const receive = (slot: Slot): void => {
+    told.add(slot.client.endpoint)
+    echo(slot)
+  }
+  const endpoints = ['0.0.0.0', '127.0.0.99'].map((address): Endpoint => ({ address, port: 0, receive }))
+  const listeners = await openListeners(endpoints)
+  opened.push(listeners)
+  for (const { address, port } of listeners.list) await askedAt(address, port)
+  const [wildcard, named] = [listeners.list[0]!.port, listeners.list.at(-1)!.port]
+  expect([...told]).toEqual([`:${wildcard}`, `127.0.0.99:${named}`])
+})

@@ -104,9 +104,9 @@ export class Listeners {
   async #openBoth(endpoint: Endpoint, address: string): Promise<void> {
     const port = this.#ports.get(endpoint) ?? endpoint.port
     for (let tries = 1; ; tries++) {
-      const udp = await openUdp(address, port, endpoint.receive, this.counters)
+      const udp = await openUdp(address, port, endpoint.receive, this.counters, endpoint.address)
       try {
-        const tcp = await openTcp(address, udp.port, endpoint.receive, this.counters, this.#options.limits)
+        const tcp = await openTcp(address, udp.port, endpoint.receive, this.counters, this.#options.limits, endpoint.address)
         this.#open.push({ endpoint, listener: udp }, { endpoint, listener: tcp })
         this.#ports.set(endpoint, udp.port)
         return

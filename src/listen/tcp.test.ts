@@ -94,7 +94,13 @@ describe('answers', () => {
     })
     const client = new TestClient(listener)
     expect([await client.asked('one'), await client.asked('two')]).toEqual(['one', 'two'])
-    expect(seen[0]).toEqual({ address: '127.0.0.1', port: client.socket.localPort, transport: 'tcp', local: '127.0.0.1' })
+    expect(seen[0]).toEqual({
+      address: '127.0.0.1',
+      port: client.socket.localPort,
+      transport: 'tcp',
+      local: '127.0.0.1',
+      endpoint: `127.0.0.1:${listener.port}`
+    })
     expect(counters).toEqual({ received: 2, unsent: 0, refusedConnections: 0 })
   })
 

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
+import { shownEndpoint } from './addresses.js'
 import { Connection } from './connection.js'
 import { STREAM_LIMITS, type StreamLimits } from './limits.js'
 import { ListenError, type Listener, type ListenerCounters, type Receive } from './slot.js'
@@ -10,9 +11,10 @@ export async function openTcp(
   port: number,
   receive: Receive,
   counters: ListenerCounters,
-  limits: StreamLimits = STREAM_LIMITS
+  limits: StreamLimits = STREAM_LIMITS,
+  endpointAddress = address
 ): Promise<Listener> {
-  const listener = new TcpListener(address, receive, counters, limits)
+  const listener = new TcpListener(address, receive, counters, limits, endpointAddress)
   await listener.open(port)
   return listener
 }
@@ -24,11 +26,14 @@ class TcpListener implements Listener {
   readonly #receive: Receive
   readonly #counters: ListenerCounters
   readonly #limits: StreamLimits
+  readonly #endpointAddress: string
+  #endpoint = ''
   readonly #server: Server
   readonly #connections = new Set<Connection>()
 
-  constructor(address: string, receive: Receive, counters: ListenerCounters, limits: StreamLimits) {
+  constructor(address: string, receive: Receive, counters: ListenerCounters, limits: StreamLimits, endpointAddress: string) {
     this.address = address
+    this.#endpointAddress = endpointAddress
     this.#receive = receive
     this.#counters = counters
     this.#limits = limits
@@ -45,6 +50,7 @@ class TcpListener implements Listener {
     // Running out of descriptors must not end the server: connections wait in the kernel's queue.
     this.#server.on('error', () => this.#counters.refusedConnections++)
     this.port = (this.#server.address() as { port: number }).port
+    this.#endpoint = shownEndpoint(this.#endpointAddress, this.port)
   }
 
   #accept(socket: Socket): void {
@@ -55,7 +61,7 @@ class TcpListener implements Listener {
       socket.destroy()
       return
     }
-    const client = { address, port, transport: 'tcp', local: this.address } as const
+    const client = { address, port, transport: 'tcp', local: this.address, endpoint: this.#endpoint } as const
     const counted: Receive = (slot) => {
       this.#counters.received++
       // A Set keeps the order of its members: the one that has asked last stands last.

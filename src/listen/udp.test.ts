@@ -60,7 +60,9 @@ test('answers from the address and port that were asked, and tells who asked', a
   })
   const socket = await client()
   expect(await answered(socket, listener.port, 'query')).toEqual(['query', '127.0.0.1', listener.port])
-  expect(clients).toEqual([{ address: '127.0.0.1', port: socket.address().port, transport: 'udp', local: '127.0.0.1' }])
+  expect(clients).toEqual([
+    { address: '127.0.0.1', port: socket.address().port, transport: 'udp', local: '127.0.0.1', endpoint: `127.0.0.1:${listener.port}` }
+  ])
 })
 
 test.runIf(hasV6)('answers over IPv6', async () => {

@@ -1,6 +1,7 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import type { Client } from '../query.js'
+import { shownEndpoint } from './addresses.js'
 import { ListenError, type Listener, type ListenerCounters, type Receive, type Slot } from './slot.js'
 
 /** Larger than any reply over UDP: `bufsize` allows 4096. */
@@ -11,8 +12,14 @@ const KEPT_BUFFERS = 256
 const RECEIVE_BUFFER = 4 * 1024 * 1024
 
 /** Listens for datagrams on one address. Port 0 takes a free one. */
-export async function openUdp(address: string, port: number, receive: Receive, counters: ListenerCounters): Promise<Listener> {
-  const listener = new UdpListener(address, receive, counters)
+export async function openUdp(
+  address: string,
+  port: number,
+  receive: Receive,
+  counters: ListenerCounters,
+  endpointAddress = address
+): Promise<Listener> {
+  const listener = new UdpListener(address, receive, counters, endpointAddress)
   await listener.open(port)
   return listener
 }
@@ -27,10 +34,13 @@ class UdpListener implements Listener {
   #inFlight = 0
   #isClosed = false
   #receive: Receive | undefined
+  readonly #endpointAddress: string
+  #endpoint = ''
   #idle: (() => void) | undefined
 
-  constructor(address: string, receive: Receive, counters: ListenerCounters) {
+  constructor(address: string, receive: Receive, counters: ListenerCounters, endpointAddress: string) {
     this.address = address
+    this.#endpointAddress = endpointAddress
     this.#receive = receive
     this.#counters = counters
     // Replies go to the addresses of received datagrams: nothing to look up.
@@ -53,6 +63,7 @@ class UdpListener implements Listener {
     // An error of one datagram (an ICMP message for an earlier reply) is nothing to end for.
     this.#socket.on('error', () => this.#counters.unsent++)
     this.port = this.#socket.address().port
+    this.#endpoint = shownEndpoint(this.#endpointAddress, this.port)
     try {
       this.#socket.setRecvBufferSize(RECEIVE_BUFFER)
     } catch {
@@ -65,7 +76,8 @@ class UdpListener implements Listener {
     // Nobody can be answered at port 0, and Node throws.
     if (from.port === 0 || this.#receive === undefined) return
     this.#inFlight++
-    this.#receive(new UdpSlot(octets, { address: from.address, port: from.port, transport: 'udp', local: this.address }, this))
+    const { address, port } = from
+    this.#receive(new UdpSlot(octets, { address, port, transport: 'udp', local: this.address, endpoint: this.#endpoint }, this))
   }
 
   /** A buffer for a reply: nobody else has it until it is given back. */

@@ -12,12 +12,17 @@ const folder = mkdtempSync(join(tmpdir(), 'skein-instance-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const file = join(folder, 'Corefile')
 
+const WORDS = `{ about: '', args: [{ name: 'WORDS', type: 'text', rest: true, optional: true }] }`
+
 /** Installs a plugin whose setup has this body. */
 function install(name: string, body: string): void {
   const at = join(folder, 'node_modules', `skein-plugin-${name}`)
   mkdirSync(at, { recursive: true })
   writeFileSync(join(at, 'package.json'), JSON.stringify({ type: 'module', exports: './index.js' }))
-  writeFileSync(join(at, 'index.js'), `export default { name: '${name}', api: 1, setup(directive, host) { ${body} } }`)
+  writeFileSync(
+    join(at, 'index.js'),
+    `export default { name: '${name}', api: 1, schema: ${WORDS}, setup({ directive }, host) { ${body} } }`
+  )
 }
 
 install('boom', 'return { handle() { throw new Error("boom") } }')
@@ -75,14 +80,14 @@ describe('a look-up of the server for itself', () => {
 
 function services(stores: Partial<Stores>): { log: TestLog; services: ProcessServices } {
   const log = new TestLog()
-  const none: Stores = { use: () => undefined as never, open: async () => {}, close: async () => {}, ...stores }
+  const none: Stores = { use: () => undefined as never, open: async () => {}, close: async () => {}, opened: [], ...stores }
   return {
     log,
     services: {
       log,
       clock: new TestClock(),
       random: { below: () => 0 },
-      metrics: { counter: () => ({ value: 0 }), gauge() {} },
+      metrics: { counter: () => ({ value: 0 }), gauge() {}, collect: () => () => {}, text: async () => '' },
       stores: none,
       shares: new Sharing(),
       version: 'Skein-test'

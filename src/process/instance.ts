@@ -4,6 +4,7 @@ import { lookUp, type Report, type Serving } from '../chain/answer.js'
 import { type BuiltChain, buildChain } from '../chain/build.js'
 import { refuse } from '../chain/compose.js'
 import { startAll, stopAll } from '../chain/lifecycle.js'
+import { readSaid } from '../chain/said.js'
 import { BlockScope, type ProcessServices, Settings } from '../chain/scope.js'
 import type { ServerBlock } from '../corefile/parser.js'
 import type { Endpoint } from '../listen/listeners.js'
@@ -35,12 +36,17 @@ export async function buildInstance(blocks: readonly ServerBlock[], options: Ins
   const settings = new Settings()
   const serving = { udpSize: DEFAULT_UDP_SIZE, clock: services.clock, report: reportTo(services.log) }
   const makeScope: MakeScope = options.makeScope ?? ((folder, shared, resolve) => new BlockScope(services, folder, shared, resolve))
+  const folder = folderOf(file)
+  const said = await readSaid(
+    blocks.flatMap(({ directives }) => directives),
+    folder
+  )
   const built: BuiltBlock[] = []
   for (const block of blocks) {
     const routes = new Routes<BuiltChain>()
     const home = { routes }
-    const scope = makeScope(folderOf(file), settings, (query) => resolveWithin(home.routes, query, serving))
-    const chain = await buildChain(block.directives, scope)
+    const scope = makeScope(folder, settings, (query) => resolveWithin(home.routes, query, serving))
+    const chain = await buildChain(block.directives, scope, said)
     built.push({ block, chain, scope, home, addresses: scope.settings.get(listenAddresses) ?? ['0.0.0.0', '::'] })
   }
   const plan = planEndpoints(built, defaultPort, (text) => services.log.warn(text))

@@ -29,3 +29,31 @@ test('two registries share nothing', async () => {
   two.counter('skein_things_total', 'Things.')
   expect(await two.registry.metrics()).toContain('skein_things_total 0')
 })
+
+test('families are made when somebody scrapes, as long as they are wanted', async () => {
+  const metrics = new PromRegistry()
+  let value = 0
+  const end = metrics.collect(() => [
+    { name: 'a_total', help: 'A.', type: 'counter', labels: ['of'], samples: [{ labels: ['x'], value: ++value }] }
+  ])
+  expect(value).toBe(0)
+  expect(await metrics.text()).toMatch(/\n# HELP a_total A\.\n# TYPE a_total counter\na_total\{of="x"\} 1\n$/)
+  expect(await metrics.text()).toContain('a_total{of="x"} 2')
+  end()
+  expect(await metrics.text()).not.toContain('a_total')
+  expect(value).toBe(2)
+})
+
+test('the text has counters, gauges and the process, each name once', async () => {
+  const metrics = new PromRegistry()
+  metrics.counter('skein_things_total', 'Things.').value = 3
+  metrics.gauge('skein_level', 'Level.', () => 5)
+  metrics.collect(() => [{ name: 'skein_level', help: 'Another.', type: 'gauge', labels: [], samples: [{ labels: [], value: 7 }] }])
+  for (const text of await Promise.all([metrics.text(), metrics.text()])) {
+    expect(text).toContain('\nskein_things_total 3\n')
+    expect(text).toMatch(/\nprocess_cpu_seconds_total [\d.]+\n/)
+    const names = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name)
+    expect(new Set(names).size).toBe(names.length)
+    expect(text.match(/^skein_level .*$/gm)).toEqual(['skein_level 5'])
+  }
+})

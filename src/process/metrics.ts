@@ -1,11 +1,19 @@
 /** The one place of prom-client: names and plain numbers in, its registry out. */
-import { Gauge, Counter as PromCounter, Registry } from 'prom-client'
-import type { Counter, MetricsRegistry } from '../plugin.js'
+import { collectDefaultMetrics, Gauge, Counter as PromCounter, Registry } from 'prom-client'
+import type { Counter, MetricFamily, MetricsRegistry } from '../plugin.js'
+import { exposition } from './exposition.js'
 
 /** Counters that the query path counts as plain numbers; they reach prom-client when somebody scrapes. */
 export class PromRegistry implements MetricsRegistry {
   readonly registry = new Registry()
   readonly #counters = new Map<string, Counter>()
+  readonly #collected = new Set<{ readonly make: () => readonly MetricFamily[] }>()
+  #countsProcess = false
+
+  /** Those that there are, by name. */
+  get counters(): ReadonlyMap<string, Counter> {
+    return this.#counters
+  }
 
   counter(name: string, help: string): Counter {
     const known = this.#counters.get(name)
@@ -34,5 +42,20 @@ export class PromRegistry implements MetricsRegistry {
         this.set(read())
       }
     })
+  }
+
+  collect(make: () => readonly MetricFamily[]): () => void {
+    const collected = { make }
+    this.#collected.add(collected)
+    return () => void this.#collected.delete(collected)
+  }
+
+  async text(): Promise<string> {
+    // They cost a timer, which is for nothing where nobody reads.
+    if (!this.#countsProcess) collectDefaultMetrics({ register: this.registry })
+    this.#countsProcess = true
+    const own = await this.registry.metrics()
+    const families = [...this.#collected].flatMap(({ make }) => make())
+    return own + exposition(families.filter(({ name }) => this.registry.getSingleMetric(name) === undefined))
   }
 }

@@ -1,0 +1,55 @@
+/** TTLs: which an answer is told with, and how long it may be kept. */
+import { type Message, type ResourceRecord, withTtl } from 'skein/plugin'
+import type { Bound, Limits } from './options.js'
+
+/** A reply with the TTLs that it is told with, and how many seconds it holds. */
+export interface Lasting {
+  readonly reply: Message
+  readonly seconds: number
+}
+
+/** The last four octets of an SOA's rdata. */
+const MINIMUM_OCTETS = 4
+
+/**
+ * The reply with its TTLs brought within the limits; undefined where it may not be kept: a TTL of 0 stays 0 unless the operator
+ * has written a least one. Of our own data, which a change flushes, only limits that are written bound the TTLs.
+ */
+export function lasting(reply: Message, limits: Pick<Limits, 'most' | 'least'>, isOwn: boolean): Lasting | undefined {
+  const most = counts(limits.most, isOwn) ? limits.most.seconds : Number.MAX_SAFE_INTEGER
+  const least = counts(limits.least, isOwn) ? limits.least.seconds : 0
+  let seconds = Number.MAX_SAFE_INTEGER
+  const bounded = (records: readonly ResourceRecord[], ttlOf: (record: ResourceRecord) => number): ResourceRecord[] =>
+    records.map((record) => {
+      const given = ttlOf(record)
+      const ttl = given === 0 && !limits.least.isWritten ? 0 : Math.min(Math.max(given, least), most)
+      seconds = Math.min(seconds, ttl)
+      return withTtl(record, ttl)
+    })
+  const parts = {
+    answer: bounded(reply.answer, ({ ttl }) => ttl),
+    authority: bounded(reply.authority, ttlOfDenial),
+    additional: bounded(reply.additional, ({ ttl }) => ttl)
+  }
+  return seconds === 0 ? undefined : { reply: reply.with(parts), seconds }
+}
+
+/** The reply after so many seconds. */
+export function aged(reply: Message, seconds: number): Message {
+  const older = (records: readonly ResourceRecord[]): ResourceRecord[] =>
+    records.map((record) => withTtl(record, Math.max(0, record.ttl - seconds)))
+  return reply.with({ answer: older(reply.answer), authority: older(reply.authority), additional: older(reply.additional) })
+}
+
+function counts({ isWritten }: Bound, isOwn: boolean): boolean {
+  return isWritten || !isOwn
+}
+
+/** How long an SOA in the authority section says that something does not exist (RFC 2308 §5); of every other record its TTL. */
+function ttlOfDenial(record: ResourceRecord): number {
+  if (record.type !== 'SOA') return record.ttl
+  const { rdata } = record
+  if (!(rdata instanceof Uint8Array)) return Math.min(record.ttl, rdata.minimum)
+  const view = new DataView(rdata.buffer, rdata.byteOffset, rdata.byteLength)
+  return rdata.length < MINIMUM_OCTETS ? 0 : Math.min(record.ttl, view.getUint32(rdata.length - MINIMUM_OCTETS))
+}

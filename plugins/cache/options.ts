@@ -1,0 +1,116 @@
+import { type Config, type Schema, shown } from 'skein/plugin'
+
+/** A TTL in seconds that bounds others, and whether the operator has written it. */
+export interface Bound {
+  readonly seconds: number
+  readonly isWritten: boolean
+}
+
+/** How one kind of answers is kept. */
+export interface Limits {
+  /** How many. */
+  readonly capacity: number
+  readonly most: Bound
+  readonly least: Bound
+  /** The zones whose answers of this kind are not kept. */
+  readonly disabled: readonly string[]
+}
+
+/** The directive as configured. */
+export interface Options {
+  /** The zones whose questions are answered from the cache. */
+  readonly zones: readonly string[]
+  readonly success: Limits
+  readonly denial: Limits
+  /** How long a failure is kept, in milliseconds; 0 for not at all. */
+  readonly servfailMs: number
+  /** Whether TTLs are told as they came, and do not count down. */
+  readonly keepsTtl: boolean
+}
+
+const MAX_TTL = 0x7fffffff
+const MAX_CAPACITY = 0x7fffffff
+/** CoreDNS's 10000, as its 256 parts hold them. */
+const CAPACITY = 9984
+const SUCCESS_TTL = 3600
+const DENIAL_TTL = 1800
+const LEAST_TTL = 5
+/** What somebody means as a TTL, be it a wrong one. */
+const TTL_LIKE = /^[+-]?\d+(?:ms|[smhd])?$/
+
+const LIMITS = [
+  { name: 'CAP', type: 'integer', min: 1, max: MAX_CAPACITY },
+  { name: 'TTL', type: 'integer', min: 1, max: MAX_TTL, optional: true },
+  { name: 'MINTTL', type: 'integer', min: 0, max: MAX_TTL, optional: true }
+] as const
+
+/** What the directive `cache` takes. */
+export const schema = {
+  about: 'Keeps answers as long as their TTLs say, and answers from them.',
+  args: [
+    { name: 'TTL', type: 'zone', optional: true, about: 'the longest that an answer is kept, in seconds; a name is the first of ZONES' },
+    {
+      name: 'ZONES',
+      type: 'zone',
+      rest: true,
+      optional: true,
+      about: 'the zones that are cached; those of the server block where left out'
+    }
+  ],
+  options: {
+    success: { args: LIMITS, about: 'how many answers with records are kept, and for how many seconds at most and at least' },
+    denial: { args: LIMITS, about: 'the same for answers that there is no such name, or no such record' },
+    servfail: {
+      args: [{ name: 'DUR', type: 'duration', max: 300_000 }],
+      default: 5000,
+      about: 'how long a failure is kept; 0 for not at all'
+    },
+    keepttl: { about: 'TTLs are told as they came, and do not count down' },
+    disable: {
+      args: [
+        { name: 'KIND', type: 'choice', of: ['success', 'denial'] },
+        { name: 'ZONES', type: 'zone', rest: true, optional: true, default: ['.'] }
+      ],
+      repeats: true,
+      about: 'answers of this kind are not kept; with zones only answers in those'
+    },
+    prefetch: { status: 'later', about: 'asks again before an answer that is often asked for has ended' },
+    serve_stale: { status: 'later', about: 'answers with what has ended where nobody can be reached' },
+    serve_stale_policy: { status: 'later', about: 'which of two answers that have ended is told' }
+  }
+} as const satisfies Schema
+
+type CacheConfig = Config<typeof schema>
+
+/** What the schema cannot say: the first word is a TTL or a zone, and what is least may not be more than what is most. Throws ConfigError. */
+export function readOptions(config: CacheConfig): Options {
+  const { args, options, directive } = config
+  const [first = []] = args
+  const [word = ''] = directive.args
+  const isTtl = TTL_LIKE.test(word)
+  const ttl = isTtl ? Number(word) : undefined
+  if (isTtl && !(Number.isInteger(ttl) && ttl! >= 1 && ttl! <= MAX_TTL))
+    config.fail(`expected a TTL in seconds, a whole number from 1 to ${MAX_TTL}, not ${shown(word)}`)
+  const zones = isTtl ? args[1] : [...first, ...args[1]]
+  return {
+    zones: zones.length > 0 ? zones : directive.zones,
+    success: limits(config, 'success', ttl, SUCCESS_TTL),
+    denial: limits(config, 'denial', ttl, DENIAL_TTL),
+    servfailMs: options.servfail,
+    keepsTtl: options.keepttl
+  }
+}
+
+function limits(config: CacheConfig, kind: 'success' | 'denial', ttl: number | undefined, standard: number): Limits {
+  const [capacity = CAPACITY, ownTtl, leastTtl] = config.options[kind] ?? []
+  const most = ownTtl ?? ttl
+  const mostSeconds = most ?? standard
+  if (leastTtl !== undefined && leastTtl > mostSeconds)
+    config.fail(`expected a MINTTL of at most the TTL, which is ${mostSeconds}, not ${leastTtl}`, kind)
+  return {
+    capacity,
+    most: { seconds: mostSeconds, isWritten: most !== undefined },
+    least: { seconds: leastTtl ?? Math.min(LEAST_TTL, mostSeconds), isWritten: leastTtl !== undefined },
+    disabled: config.options.disable.flatMap(([disabled, zones]) => (disabled === kind ? zones : []))
+  }
+}

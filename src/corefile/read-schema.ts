@@ -1,0 +1,103 @@
+/** Reads a directive by its schema. Built-in plugins and those from npm have no other way. */
+import { type Directive, type Place, shown } from './directive.js'
+import type { Argument, Config, Option, Schema } from './schema.js'
+import { expected, readValue } from './value.js'
+
+/** The directive's values; throws ConfigError at the line that is wrong. */
+export function readBySchema<S extends Schema>(directive: Directive, schema: S): Config<S> {
+  const lines = new Map<string, Directive>()
+  if (schema.options === undefined) directive.noBlock()
+  const config: Config = {
+    args: readArguments(directive, schema.args ?? []) as never,
+    options: readOptions(directive, schema.options ?? {}, lines) as never,
+    directive,
+    line: (option) => lines.get(option) ?? directive.fail(`${option}: is not set`),
+    fail: (problem, option) => (option === undefined ? directive : (lines.get(option) ?? directive)).fail(problem)
+  }
+  return config as Config<S>
+}
+
+function readOptions(parent: Directive, known: Readonly<Record<string, Option>>, lines: Map<string, Directive>): Record<string, unknown> {
+  const values: Record<string, unknown> = {}
+  for (const [name, option] of Object.entries(known)) {
+    if (option.status !== undefined) continue
+    values[name] = option.default ?? (option.repeats ? [] : option.args === undefined && option.options === undefined ? false : undefined)
+  }
+  const seen = new Map<string, Directive>()
+  for (const line of parent.options) {
+    const option = Object.hasOwn(known, line.name) ? known[line.name]! : line.unknown(visible(known), Object.keys(known))
+    if (option.status === 'later') line.fail(`is not supported yet${option.instead === undefined ? '' : `, expected ${option.instead}`}`)
+    if (option.status === 'ignored') continue
+    const before = seen.get(line.name)
+    if (before !== undefined && option.repeats !== true) line.fail(`stands in ${nameOf(before.at, line.at)} already, expected it once`)
+    seen.set(line.name, line)
+    lines.set(line.name, line)
+    const value = readLine(line, option)
+    if (option.repeats === true) values[line.name] = before === undefined ? [value] : [...(values[line.name] as unknown[]), value]
+    else values[line.name] = value
+  }
+  return values
+}
+
+function readLine(line: Directive, option: Option): unknown {
+  const args = readArguments(line, option.args ?? [])
+  if (option.options !== undefined) return { args, options: readOptions(line, option.options, new Map()) }
+  line.noBlock()
+  if (option.args === undefined) return true
+  return option.args.length === 1 ? args[0] : args
+}
+
+function readArguments(line: Directive, known: readonly Argument[]): unknown[] {
+  const values: unknown[] = []
+  let at = 0
+  for (const argument of known) {
+    if (argument.rest === true) {
+      const words = line.args.slice(at)
+      at = line.args.length
+      if (words.length === 0 && argument.optional !== true) lacks(line, known, argument)
+      values.push(
+        words.length === 0 ? (argument.default ?? []) : words.flatMap((word) => readValue(argument, word, line, orNothing(argument)))
+      )
+      continue
+    }
+    const word = line.args[at]
+    if (word === undefined) {
+      if (argument.optional !== true) lacks(line, known, argument)
+      values.push(argument.default)
+      continue
+    }
+    values.push(readValue(argument, word, line, orNothing(argument)))
+    at++
+  }
+  if (line.args.length > at && known.some((argument) => argument.type === 'text' && argument.secret === true)) {
+    line.fail(`expected at most ${at}, and quotes around what has spaces`)
+  }
+  line.noMoreThan(at)
+  return values
+}
+
+/** Fails since arguments are missing, from this one on: says all that has to come. */
+function lacks(line: Directive, known: readonly Argument[], first: Argument): never {
+  if (known.length === 1) line.fail(`expected ${expected(first)}, not nothing`)
+  const missing = known.slice(known.indexOf(first)).filter(({ optional }) => optional !== true)
+  const last = line.args.at(-1)
+  const names = missing.map(({ name, rest }) => (rest === true ? `${name}…` : name)).join(' ')
+  line.fail(`expected ${names}${last === undefined ? '' : ` after ${shown(last)}`}: ${missing.map(expected).join(', then ')}`)
+}
+
+/** What an argument has to be, for messages. Where it is one word, that word can be left out as well. */
+function orNothing(argument: Argument): string {
+  return argument.type === 'choice' && argument.of.length === 1 && argument.optional === true
+    ? `no argument or ${expected(argument)}`
+    : expected(argument)
+}
+
+/** A place as it is named from another: imported lines stand in files of their own. */
+function nameOf(place: Place, from: Place): string {
+  return place.file === from.file ? `line ${place.line}` : `${place.file}:${place.line}`
+}
+
+/** The options that are worth naming in a message. */
+function visible(known: Readonly<Record<string, Option>>): string[] {
+  return Object.entries(known).flatMap(([name, { status }]) => (status === undefined ? [name] : []))
+}
