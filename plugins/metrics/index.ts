@@ -32,7 +32,11 @@ export default {
   api: 1,
   classes: ['*'],
   schema,
-  setup({ args: [given] }, host) {
+  setup({ args: [given], directive }, host) {
+    // Ignored is what it asks for, not what else stands in its line.
+    for (const line of directive.options) {
+      if (line.name === 'runtime_metrics') line.noMoreThan(0)
+    }
     // One spelling for one listener. Go prefers IPv4 for this name, Node what the resolver says first.
     const address = given.replace(/^localhost:/i, '127.0.0.1:')
     const panics = host.metrics.counter('coredns_panics_total', 'Queries that ended in a fault of a plugin.')

@@ -34,6 +34,7 @@ export const BUILT_IN: readonly string[] = [
   'log',
   'metrics',
   'roundrobin',
+  'stub',
   'whoami'
 ]
 

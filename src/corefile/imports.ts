@@ -95,12 +95,12 @@ export class Imports {
       octets = this.#outside.readFile(path)
     } catch (error) {
       if (isGlob && (error as NodeJS.ErrnoException).code === 'EISDIR') {
-        this.#warnings.add(`${shown(path)} matches ${shown(name.text)} and is a folder, so it is not imported`, name)
+        this.#warnings.add(`${JSON.stringify(path)} matches ${shown(name.text)} and is a folder, so it is not imported`, name)
         return []
       }
       const reason = reasonOf(error)
       if (!isGlob && isMissing(error)) refuse(name, this.#missing(path, name))
-      return refuse(name, `cannot import ${shown(path)}: ${reason}, expected a file to read`)
+      return refuse(name, `cannot import ${JSON.stringify(path)}: ${reason}, expected a file to read`)
     }
     const source = this.addFile(path, octets)
     refuseUnbalanced(source)
@@ -109,7 +109,7 @@ export class Imports {
 
   #missing(path: string, name: Token): string {
     const near = nearest(name.text, [...this.#snippets.keys()])
-    const place = path === name.text ? '' : ` at ${shown(path)}`
+    const place = path === name.text ? '' : ` at ${JSON.stringify(path)}`
     const hint = near === undefined ? 'expected one of them' : `did you mean ${near}?`
     return `${shown(name.text)}${origin(name)} is neither a snippet defined before this line nor a file${place}, ${hint}`
   }

@@ -41,13 +41,19 @@ export class RunningServer {
     }
   }
 
-  /** The zones and where they are served, CoreDNS's way: `.:1053 on 127.0.0.1`. */
+  /** The zones and where they are served, CoreDNS's way: `.:1053 on 127.0.0.1`; on every address where none is named. */
   zoneLines(): string[] {
-    return this.instance.plan.flatMap(({ address, routes, port }) => {
+    const lines = this.instance.plan.flatMap(({ address, routes, port }) => {
       const bound = this.#portOf(address, port)
-      const where = address === '0.0.0.0' || address === '::' ? '' : ` on ${address}`
-      return routes.zones.map((zone) => `${zone}:${bound}${where}`)
+      return routes.zones.map((zone) => `${zone}:${bound}${this.#isOnAll(zone, address, port) ? '' : ` on ${address}`}`)
     })
+    return [...new Set(lines)]
+  }
+
+  /** Whether a zone is served on the wildcards of both families, of which this is one. */
+  #isOnAll(zone: string, address: string, port: number): boolean {
+    const other = address === '::' ? '0.0.0.0' : address === '0.0.0.0' ? '::' : undefined
+    return this.instance.plan.some((place) => place.address === other && place.port === port && place.routes.zones.includes(zone))
   }
 
   /** The first address that is listened on, for examples: an IPv4 one if there is any. */
@@ -61,7 +67,11 @@ export class RunningServer {
   /** Port 0 became another one. */
   #portOf(address: string, port: number): number {
     if (port !== 0) return port
-    return this.listeners.list.find((listener) => listener.address === address)?.port ?? this.listeners.list[0]?.port ?? 0
+    const isV6 = address.includes(':')
+    const { list } = this.listeners
+    return (
+      (list.find((listener) => listener.address === address) ?? list.find((listener) => listener.address.includes(':') === isV6))?.port ?? 0
+    )
   }
 }
 

@@ -1,0 +1,179 @@
+import {
+  type Counter,
+  drop,
+  type ExtendedError,
+  FormatError,
+  type Host,
+  isMetaType,
+  type MaybePromise,
+  type Message,
+  type Next,
+  type Query,
+  type Reply,
+  type StoreTrace,
+  shown,
+  storeReads
+} from 'skein/plugin'
+import { type Exchange, type Outcome, readReply } from './exchange.js'
+import { cameFromStub, stubOctets } from './loop-option.js'
+import type { Server } from './server-address.js'
+import type { StubZone, StubZones } from './stub-zones.js'
+import { tcpExchange } from './tcp-exchange.js'
+import { udpExchange } from './udp-exchange.js'
+
+/** Milliseconds: of one attempt, and of all for one question; clients wait for 5 seconds mostly. */
+const ATTEMPT_MS = 2000
+const TOTAL_MS = 5000
+/** Questions under way at once, each with one socket. */
+const MOST_UNDER_WAY = 256
+const LOOP_LINE_MS = 60_000
+const ANY = 255
+/** RFC 8914 §4.1, §4.22 and §4.23. */
+const OTHER_ERROR = 0
+const NOT_SUPPORTED = 21
+const NO_REACHABLE_AUTHORITY = 22
+
+/** Gives questions for names in stub zones to the servers of these. */
+export class Forwarder {
+  readonly #zones: StubZones
+  readonly #host: Host
+  readonly #requests: Counter
+  readonly #failures: Counter
+  readonly #loops: Counter
+  readonly #underWay = new Set<Exchange>()
+  readonly #asked = new Set<Promise<Reply>>()
+  #lastLoopLine = Number.NEGATIVE_INFINITY
+  #isStopped = false
+
+  constructor(zones: StubZones, host: Host) {
+    this.#zones = zones
+    this.#host = host
+    const { metrics } = host
+    this.#requests = metrics.counter('skein_stub_requests_total', 'Messages sent to the servers of stub zones.')
+    this.#failures = metrics.counter('skein_stub_failures_total', 'Attempts that brought no reply.')
+    this.#loops = metrics.counter('skein_stub_loops_total', 'Queries dropped since another server had given them to a stub zone already.')
+  }
+
+  handle(query: Query, next: Next): MaybePromise<Reply> {
+    let trace: StoreTrace | undefined
+    try {
+      trace = this.#zones.refresh()
+    } catch (error) {
+      const problem = error instanceof Error ? error.message : String(error)
+      return refuse(query, 'store-failed', { code: OTHER_ERROR, text: 'the service store cannot be read' }, { problem })
+    }
+    if (trace !== undefined) rest(query, trace)
+    const zone = this.#zones.find(query.qname)
+    if (zone === undefined) return next(query)
+    if (cameFromStub(query)) return this.#looped(query, zone)
+    const { qtype } = query.question
+    if (qtype !== ANY && isMetaType(qtype)) return query.fail('REFUSED', 'meta-type', { extendedErrors: [{ code: NOT_SUPPORTED }] })
+    if (this.#isStopped) return stopping(query)
+    if (this.#asked.size >= MOST_UNDER_WAY)
+      return refuse(query, 'too-many', { code: OTHER_ERROR, text: 'too many questions wait for the servers of stub zones' })
+    const asked = this.#ask(query, zone).finally(() => this.#asked.delete(asked))
+    this.#asked.add(asked)
+    return asked
+  }
+
+  /** Ends all that is under way with SERVFAIL. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    for (const one of this.#underWay) one.cancel()
+    await Promise.allSettled(this.#asked)
+  }
+
+  /** Two servers that have each other for a zone would ask each other for ever. */
+  #looped(query: Query, zone: StubZone): Reply {
+    this.#loops.value++
+    const now = this.#host.clock.monotonic()
+    if (now - this.#lastLoopLine >= LOOP_LINE_MS) {
+      this.#lastLoopLine = now
+      const { address } = query.client
+      this.#host.log.warn(`a loop: ${address} asks for ${shown(query.qname)}, given to a stub zone already, in the stub zone ${zone.name}`)
+    }
+    return drop
+  }
+
+  async #ask(query: Query, { name, servers }: StubZone): Promise<Reply> {
+    const deadline = this.#host.clock.monotonic() + TOTAL_MS
+    let problem = 'no time was left to ask'
+    let cut: Message | undefined
+    for (let turn = 0; turn < servers.length && !this.#isOver(deadline); turn++) {
+      const server = servers[(query.id + turn) % servers.length]!
+      for (let retries = 1; ; retries--) {
+        const outcome = await this.#exchange(query, server, deadline, (octets) => {
+          cut ??= readCut(query, octets, server)
+        })
+        if (outcome.kind === 'reply') {
+          // Said again, it is the answer.
+          if (outcome.message.rcode !== 'SERVFAIL' || retries === 0 || this.#isOver(deadline)) return outcome.message
+          continue
+        }
+        if (outcome.kind === 'failed') problem = outcome.problem
+        break
+      }
+    }
+    // A client over UDP comes again over TCP; nobody else can do anything with half an answer.
+    if (cut !== undefined && query.client.transport === 'udp' && query.depth === 0) return cut
+    if (this.#isStopped) return stopping(query)
+    const reason = { code: NO_REACHABLE_AUTHORITY, text: 'no server of the stub zone can be reached' }
+    return refuse(query, 'stub-failed', reason, { problem: `stub zone ${name}: ${problem}` })
+  }
+
+  /** Over UDP where the client came so, and over TCP where that cuts the reply. */
+  async #exchange(query: Query, server: Server, deadline: number, truncated: (octets: Uint8Array) => void): Promise<Outcome> {
+    const { transport } = query.client
+    if (transport === 'udp' || transport === 'quic') {
+      const outcome = await this.#attempt(query, server, deadline, udpExchange)
+      if (outcome.kind !== 'truncated') return outcome
+      truncated(outcome.octets)
+    }
+    return this.#attempt(query, server, deadline, tcpExchange)
+  }
+
+  async #attempt(query: Query, server: Server, deadline: number, begin: typeof udpExchange): Promise<Outcome> {
+    if (this.#isOver(deadline)) return { kind: 'failed', problem: `${server.text}: no time was left to ask` }
+    const { clock, random } = this.#host
+    const id = random.below(0x10000)
+    const timeoutMs = Math.min(ATTEMPT_MS, deadline - clock.monotonic())
+    this.#requests.value++
+    const exchange = begin({ query, server, id, octets: stubOctets(query, id), timeoutMs }, clock)
+    this.#underWay.add(exchange)
+    const outcome = await exchange.outcome
+    this.#underWay.delete(exchange)
+    if (outcome.kind === 'failed') this.#failures.value++
+    return outcome
+  }
+
+  #isOver(deadline: number): boolean {
+    return this.#isStopped || this.#host.clock.monotonic() >= deadline
+  }
+}
+
+/** Which zones there are decides every answer: a cached one ends when they change. */
+function rest(query: Query, { reads, revision }: StoreTrace): void {
+  const before = query.get(storeReads)
+  query.set(
+    storeReads,
+    before === undefined ? { reads, revision } : { reads: [...before.reads, ...reads], revision: Math.min(before.revision, revision) }
+  )
+}
+
+function refuse(query: Query, why: string, reason: ExtendedError, about: { problem?: string } = {}): Reply {
+  return query.fail('SERVFAIL', why, { ra: true, extendedErrors: [reason], ...about })
+}
+
+function stopping(query: Query): Reply {
+  return refuse(query, 'stopping', { code: OTHER_ERROR, text: 'this server is stopping' })
+}
+
+/** A truncated reply as it came, where it can be read. */
+function readCut(query: Query, octets: Uint8Array, server: Server): Message | undefined {
+  try {
+    return readReply(query, octets, server)
+  } catch (error) {
+    if (error instanceof FormatError) return undefined
+    throw error
+  }
+}

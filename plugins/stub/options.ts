@@ -1,0 +1,81 @@
+import { type Config, type Directive, isWithin, type Key, keyOfPath, type Schema, shown } from 'skein/plugin'
+import { readServer, type Server } from './server-address.js'
+
+/** Servers by zone; zones are canonical names, servers each stand once. */
+export type Zones = ReadonlyMap<string, readonly Server[]>
+
+/** The directive as configured. */
+export interface Options {
+  /** Canonical: names in them are this server's own, but for the zones of the Corefile. Never the root. */
+  readonly domains: readonly string[]
+  /** The zones of the Corefile. */
+  readonly zones: Zones
+  /** The folder of the store; undefined where no zones are read from one. */
+  readonly store: string | undefined
+  readonly path: Key
+}
+
+/** What the directive `stub` takes. */
+export const schema = {
+  about: 'Asks the servers of stub zones, which stand in the Corefile and in the store.',
+  args: [
+    {
+      name: 'DOMAIN',
+      type: 'name',
+      optional: true,
+      about: 'the own domain: the store’s zones stand at `stub.dns` in it; the zones of the server block where left out'
+    }
+  ],
+  options: {
+    zone: {
+      args: [
+        { name: 'ZONE', type: 'zone' },
+        { name: 'ADDRESSES', type: 'text', rest: true, expected: 'an address' }
+      ],
+      repeats: true,
+      about: 'a zone and its servers: `ADDRESS`, `ADDRESS:PORT`, `[ADDRESS]:PORT`'
+    },
+    store: {
+      args: [{ name: 'DIR', type: 'path', optional: true, default: 'data' }],
+      about: 'the folder of the embedded store that has zones too; `data` where DIR is left out'
+    },
+    path: {
+      args: [{ name: 'PATH', type: 'text', expected: 'a path such as /skydns' }],
+      default: '/skydns',
+      about: 'what stands before the reversed name in a key'
+    }
+  }
+} as const satisfies Schema
+
+/** What the schema cannot say: addresses, and what needs what. Throws ConfigError. */
+export function readOptions({ args: [domain], options, directive, fail }: Config<typeof schema>): Options {
+  const domains = (domain === undefined ? directive.zones : [domain]).filter((name) => name !== '.')
+  if (options.store === undefined) {
+    if (options.zone.length === 0) return fail('expected `store [DIR]`, or a zone: `zone ZONE ADDRESS…`')
+    if (directive.options.some(({ name }) => name === 'path'))
+      return fail('stands for a place in a store, expected `store [DIR]` too', 'path')
+  } else if (domains.length === 0) return fail('expected DOMAIN, such as skydns.local: the store’s zones stand at stub.dns in it')
+  const lines = directive.options.filter(({ name }) => name === 'zone')
+  const zones = new Map<string, readonly Server[]>()
+  for (const [index, [names, addresses]] of options.zone.entries()) {
+    const line = lines[index]!
+    const servers = addresses.map((text) => readServer(text, (problem) => line.fail(problem)))
+    for (const name of names) {
+      checkZone(line, name, domain, domains)
+      zones.set(name, together(zones.get(name) ?? [], servers))
+    }
+  }
+  return { domains, zones, store: options.store, path: keyOfPath(options.path) }
+}
+
+/** Both lists, each server once. */
+export function together(one: readonly Server[], other: readonly Server[]): readonly Server[] {
+  return [...new Map([...one, ...other].map((server) => [server.text, server])).values()]
+}
+
+/** A block for one domain may have stub zones in it; DOMAIN says that all of it is answered here. */
+function checkZone(line: Directive, name: string, domain: string | undefined, domains: readonly string[]): void {
+  const own = domain !== undefined && domain !== '.' && isWithin(name, domain) ? domain : domains.find((apex) => apex === name)
+  if (own !== undefined)
+    line.fail(`${shown(name)} is no stub zone: ${own === name ? 'it is' : `it is within ${shown(own)},`} the own domain`)
+}

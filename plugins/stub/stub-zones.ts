@@ -1,0 +1,129 @@
+import {
+  canonicalName,
+  type Entry,
+  type Host,
+  isWithin,
+  type Key,
+  labelsOf,
+  nameOfLabels,
+  parentName,
+  type Store,
+  type StoreTrace,
+  shown,
+  shownKey
+} from 'skein/plugin'
+import { type Options, together, type Zones } from './options.js'
+import type { Server } from './server-address.js'
+import { serverOfService } from './stub-service.js'
+
+/** So many keys of a domain are read, in key order. */
+const MOST_KEYS = 4000
+/** So many lines are written after one change. */
+const MOST_LINES = 100
+
+/** A stub zone and its servers, at least one. */
+export interface StubZone {
+  readonly name: string
+  readonly servers: readonly Server[]
+}
+
+/** The stub zones as they are now. */
+export class StubZones {
+  /** Where the zones of the store stand: the keys of `stub.dns` of each domain; none without a store. */
+  readonly keys: readonly Key[]
+  readonly #options: Options
+  readonly #own: ReadonlySet<string>
+  readonly #store: Store | undefined
+  readonly #host: Pick<Host, 'log' | 'clock'>
+  #zones: Zones
+  #trace: StoreTrace | undefined
+  /** On the wall clock, in milliseconds: when the zones have to be read anew; a change of the store makes it now. */
+  #until = Number.NEGATIVE_INFINITY
+  /** What was told of at the last reading. */
+  #told: ReadonlySet<string> = new Set()
+  #watches: readonly (() => void)[] = []
+
+  constructor(options: Options, store: Store | undefined, host: Pick<Host, 'log' | 'clock'>) {
+    this.#options = options
+    this.#own = new Set(options.domains)
+    this.#store = store
+    this.#host = host
+    this.#zones = options.zones
+    const under = (domain: string): Key => [...options.path, ...labelsOf(domain).reverse(), 'dns', 'stub']
+    this.keys = store === undefined ? [] : options.domains.map(under)
+  }
+
+  start(): void {
+    const store = this.#store
+    if (store === undefined) return
+    const changed = (): void => {
+      this.#until = Number.NEGATIVE_INFINITY
+    }
+    this.#watches = this.keys.map((key) => store.watch(key, changed))
+    this.refresh()
+  }
+
+  stop(): void {
+    for (const end of this.#watches) end()
+  }
+
+  /** Reads the store where it has changed. Returns what was read of it; undefined without a store. Throws what the store throws. */
+  refresh(): StoreTrace | undefined {
+    if (this.#store !== undefined && this.#host.clock.now() >= this.#until) this.#read(this.#store)
+    return this.#trace
+  }
+
+  /** The zone with the most labels that a name is in; undefined where that is the own domain, or none. */
+  find(qname: string): StubZone | undefined {
+    for (let name = qname; ; name = parentName(name)) {
+      const servers = this.#zones.get(name)
+      if (servers !== undefined) return { name, servers }
+      if (name === '.' || this.#own.has(name)) return undefined
+    }
+  }
+
+  #read(store: Store): void {
+    const reading = store.read()
+    const zones = new Map(this.#options.zones)
+    const problems: string[] = []
+    let until = Number.POSITIVE_INFINITY
+    for (const key of this.keys) {
+      const entries = reading.subtree(key, MOST_KEYS + 1)
+      if (entries.length > MOST_KEYS) problems.push(`more than ${MOST_KEYS} keys are below ${shown(shownKey(key))}; the rest is left out`)
+      for (const entry of entries.slice(0, MOST_KEYS)) {
+        if (entry.expires !== undefined && entry.expires <= this.#host.clock.now()) continue
+        until = Math.min(until, entry.expires ?? until)
+        const problem = this.#take(entry, key.length, zones)
+        if (problem !== undefined) problems.push(`the stub zone at ${shown(shownKey(entry.key))} ${problem}; it is left out`)
+      }
+    }
+    this.#zones = zones
+    this.#trace = reading
+    this.#until = until
+    this.#tell(problems)
+  }
+
+  /** Adds the server of an entry to its zone, or says what is wrong. */
+  #take(entry: Entry, above: number, zones: Map<string, readonly Server[]>): string | undefined {
+    // The last label is a leaf that tells one server of a zone from another.
+    if (entry.key.length === above) return 'is not below stub.dns'
+    const labels = entry.key.slice(above, -1).reverse()
+    const spelled = nameOfLabels(labels)
+    if (spelled === undefined) return 'has a key that is no name'
+    const name = canonicalName(spelled)
+    const own = this.#options.domains.find((domain) => isWithin(name, domain))
+    if (own !== undefined) return `is in the own domain ${shown(own)}`
+    const server = serverOfService(entry)
+    if (typeof server === 'string') return server
+    zones.set(name, together(zones.get(name) ?? [], [server]))
+    return undefined
+  }
+
+  /** Each line once, for as long as it is true. */
+  #tell(problems: readonly string[]): void {
+    const fresh = problems.filter((problem) => !this.#told.has(problem))
+    for (const problem of fresh.slice(0, MOST_LINES)) this.#host.log.warn(problem)
+    if (fresh.length > MOST_LINES) this.#host.log.warn(`${fresh.length - MOST_LINES} more lines like these are left out`)
+    this.#told = new Set(problems)
+  }
+}

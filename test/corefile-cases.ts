@@ -1,0 +1,143 @@
+/** The Corefile cases of test/conformance/corefile, and what Skein's whole server says of one. */
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, relative } from 'node:path'
+import type { ProcessServices } from '../src/chain/scope.js'
+import { defaultServerBlocks } from '../src/corefile/default.js'
+import { ConfigError, type Directive, type Place } from '../src/corefile/directive.js'
+import { memoryOutside } from '../src/corefile/memory-outside.js'
+import type { Outside } from '../src/corefile/outside.js'
+import { parseCorefile, type ServerBlock } from '../src/corefile/parser.js'
+import { canonicalName } from '../src/message/name.js'
+import { buildInstance, type Instance } from '../src/process/instance.js'
+import { PromRegistry } from '../src/process/metrics.js'
+import { Sharing } from '../src/process/shares.js'
+import { EmbeddedStores } from '../src/process/stores.js'
+import { TestClock, TestLog } from '../src/testing.js'
+
+/** One case as test/conformance/corefile/README.md describes it, with the name of its file. */
+export interface CorefileCase {
+  readonly topic: string
+  readonly title: string
+  readonly corefile?: string
+  readonly corefileBase64?: string
+  readonly files?: Readonly<Record<string, string>>
+  readonly env?: Readonly<Record<string, string>>
+  readonly accept: boolean
+  readonly zones?: readonly string[]
+  readonly warning?: string
+  readonly error?: { readonly line: number | null; readonly file?: string }
+  readonly better?: boolean
+  readonly betterZones?: readonly string[]
+  readonly either?: boolean
+}
+
+/** What the server says of a Corefile: its listening lines and the parser's warnings, or the error and its place. */
+export interface Verdict {
+  readonly zones?: readonly string[]
+  readonly warnings?: readonly string[]
+  readonly message?: string
+  readonly at?: Place | undefined
+}
+
+/** What stands for the default port. No case names it. */
+export const PORT = 20053
+
+const folder = new URL('../../test/conformance/corefile/', import.meta.url)
+
+/** All cases, by file and line. */
+export function corefileCases(): CorefileCase[] {
+  return readdirSync(folder)
+    .filter((file) => file.endsWith('.json'))
+    .sort()
+    .flatMap((file) =>
+      (JSON.parse(readFileSync(new URL(file, folder), 'utf8')) as Omit<CorefileCase, 'topic'>[]).map((each) => ({
+        ...each,
+        topic: file.replace(/^directives-|\.json$/g, '')
+      }))
+    )
+}
+
+/** The server blocks of a case; none where the parser refuses it. */
+export function blocksOf(given: CorefileCase): readonly ServerBlock[] {
+  try {
+    const text = textOf(given)
+    return parseCorefile(text, 'Corefile', memoryOutside({ Corefile: text, ...given.files }, given.env)).blocks
+  } catch (error) {
+    if (error instanceof ConfigError) return []
+    throw error
+  }
+}
+
+/** Writes a case into a folder of its own, reads it there and builds the server of it. Nothing is opened. */
+export async function verdictOf(given: CorefileCase): Promise<Verdict> {
+  const home = mkdtempSync(join(tmpdir(), 'skein-corefile-'))
+  try {
+    const file = join(home, 'Corefile')
+    const text = textOf(given)
+    for (const [path, content] of Object.entries({ ...given.files, Corefile: text })) {
+      mkdirSync(dirname(join(home, path)), { recursive: true })
+      writeFileSync(join(home, path), content)
+    }
+    const outside: Outside = {
+      readFile: (path) => readFileSync(path),
+      readFolder: (path) => readdirSync(path),
+      variables: given.env ?? {}
+    }
+    const { blocks, warnings } = parseCorefile(text, file, outside)
+    const instance = await buildInstance(blocks.length === 0 ? defaultServerBlocks() : blocks, {
+      services: services(),
+      file,
+      defaultPort: PORT
+    })
+    return { zones: listening(instance), warnings: warnings.map((warning) => warning.text) }
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    const { message, at } = error
+    return { message, at: at && { file: relative(home, at.file), line: at.line } }
+  } finally {
+    rmSync(home, { recursive: true, force: true })
+  }
+}
+
+/** The listening lines of a case in the spelling of {@link verdictOf}. */
+export function canonicalLines(lines: readonly string[]): string[] {
+  return lines
+    .map((line) => {
+      const [, zone, port, where = ''] = /^(.*?):(PORT|\d+)( on .*)?$/.exec(line)!
+      return `${canonicalName(zone!)}:${port}${where}`
+    })
+    .sort()
+}
+
+/** The names of all directives of server blocks. */
+export function directiveNames(blocks: readonly ServerBlock[]): string[] {
+  return blocks.flatMap(({ directives }) => directives).map(({ name }: Directive) => name)
+}
+
+function textOf({ corefile, corefileBase64 }: CorefileCase): string | Buffer {
+  return corefile ?? Buffer.from(corefileBase64!, 'base64')
+}
+
+function services(): ProcessServices {
+  const clock = new TestClock()
+  const log = new TestLog()
+  return {
+    log,
+    clock,
+    random: { below: () => 0 },
+    metrics: new PromRegistry(),
+    stores: new EmbeddedStores(clock, log),
+    shares: new Sharing(),
+    version: 'Skein-test'
+  }
+}
+
+/** CoreDNS's lines: `example.org.:PORT on 127.0.0.1`. What listens everywhere has two addresses and one line. */
+function listening({ plan }: Instance): string[] {
+  const lines = plan.flatMap(({ address, port, routes }) => {
+    const where = address === '0.0.0.0' || address === '::' ? '' : ` on ${address}`
+    return routes.zones.map((zone) => `${zone}:${port === PORT ? 'PORT' : port}${where}`)
+  })
+  return [...new Set(lines)].sort()
+}
