@@ -160,6 +160,17 @@ export interface Random {
   below(limit: number): number
 }
 
+/** Puts a list into random order, each as likely as any other, and returns it: the same list, not a copy. */
+export function shuffle<T>(list: T[], random: Random): T[] {
+  for (let last = list.length - 1; last > 0; last--) {
+    const other = random.below(last + 1)
+    const item = list[last]!
+    list[last] = list[other]!
+    list[other] = item
+  }
+  return list
+}
+
 /** Counters are plain numbers, collected when somebody scrapes. */
 export interface MetricsRegistry {
   counter(name: string, help: string): Counter

@@ -1,4 +1,17 @@
-import { AA, AD, CD, type ExtendedError, Message, type MessageParts, OPCODE, type Origin, QR, RA, RD } from './message/message.js'
+import {
+  AA,
+  AD,
+  CD,
+  EXTENDED_ERROR,
+  type ExtendedError,
+  Message,
+  type MessageParts,
+  OPCODE,
+  type Origin,
+  QR,
+  RA,
+  RD
+} from './message/message.js'
 import { FormatError, HEADER_OCTETS, isWithin, nameOctets, RecordError } from './message/name.js'
 import { type Edns, type Question, u16 } from './message/read.js'
 import type { ResourceRecord } from './message/record.js'
@@ -190,18 +203,30 @@ export class Query {
 
   /** Whether received octets are a response to this question; the ID is the receiver's to check. Throws FormatError where their question cannot be read. */
   isAnsweredBy(octets: Uint8Array): boolean {
-    if (octets.length < HEADER_OCTETS || (u16(octets, 2) & (QR | OPCODE)) !== QR) return false
-    const { qname, qtype, qclass } = Message.fromOctets(octets).question
-    return qname === this.qname && qtype === this.question.qtype && qclass === this.question.qclass
+    return octets.length >= HEADER_OCTETS && this.#isAnsweredBy(Message.fromOctets(octets))
   }
 
-  /** A response that another server gave to this question, read to its last octet. Throws FormatError where it is malformed, or answers another one. */
-  received(octets: Uint8Array, about: Pick<MessageParts, 'origin' | 'why' | 'extendedErrors'> = {}): Message {
-    if (!this.isAnsweredBy(octets)) throw new FormatError('a reply to another question')
-    const message = Message.fromOctets(octets, about)
+  /**
+   * A response that another server gave to this question, read to its last octet, with the reasons that the server gives (RFC 8914).
+   * Throws FormatError where it is malformed, or answers another question.
+   */
+  received(octets: Uint8Array, about: Pick<MessageParts, 'origin' | 'why'> = {}): Message {
+    // The reasons are known once the message is read, which is not to be read again for them: filled in before anybody sees it.
+    const extendedErrors: ExtendedError[] = []
+    const message = octets.length < HEADER_OCTETS ? undefined : Message.fromOctets(octets, { ...about, extendedErrors })
+    if (message === undefined || !this.#isAnsweredBy(message)) throw new FormatError('a reply to another question')
     // Reads it all now, so that nothing of it throws later on.
-    void message.edns
+    for (const [code, payload] of message.edns?.options ?? []) {
+      if (code !== EXTENDED_ERROR || payload.length < 2) continue
+      extendedErrors.push({ code: u16(payload, 0), text: Buffer.from(payload.subarray(2)).toString('utf8') })
+    }
     return message
+  }
+
+  #isAnsweredBy(message: Message): boolean {
+    if ((message.flags & (QR | OPCODE)) !== QR) return false
+    const { qname, qtype, qclass } = message.question
+    return qname === this.qname && qtype === this.question.qtype && qclass === this.question.qclass
   }
 
   #derived(changes: QueryChanges, flags: number, edns: Edns | undefined, depth: number): Query {

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import { type Plugin, type Query, type Random, type Reply, type Schema, zonesServed } from 'skein/plugin'
+import { type Plugin, type Query, type Reply, type Schema, shuffle, zonesServed } from 'skein/plugin'
 
 /** SkyDNS's four. */
 const AUTHORS = ['Erik St. Martin', 'Brian Ketelsen', 'Miek Gieben', 'Michael Crosby']
@@ -36,7 +36,7 @@ export default {
     return {
       handle(query, next) {
         if (query.qtype !== 'TXT') return next(query)
-        if (asksAuthors(query)) return texts(query, shuffled(authors, host.random))
+        if (asksAuthors(query)) return texts(query, shuffle([...authors], host.random))
         if (query.qname === 'version.bind.' || query.qname === 'version.server.') return texts(query, [version])
         if (query.qname === 'hostname.bind.' || query.qname === 'id.server.') return texts(query, [name])
         return next(query)
@@ -50,13 +50,4 @@ function texts(query: Query, values: readonly string[]): Reply {
     (text) => ({ owner: query.qname, type: 'TXT', ttl: 0, rdata: [Buffer.from(text).subarray(0, MAX_STRING)] }) as const
   )
   return query.reply({ aa: true, ra: true, answer, why: 'chaos' })
-}
-
-function shuffled(values: readonly string[], random: Random): string[] {
-  const order = [...values]
-  for (let i = order.length - 1; i > 0; i--) {
-    const j = random.below(i + 1)
-    ;[order[i], order[j]] = [order[j]!, order[i]!]
-  }
-  return order
 }

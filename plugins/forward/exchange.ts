@@ -1,4 +1,4 @@
-import { type Clock, type ExtendedError, FormatError, type Message, type Query } from 'skein/plugin'
+import { type Clock, FormatError, type Message, type Query } from 'skein/plugin'
 import { failureText, isOurs } from './failure-text.js'
 import type { Upstream } from './upstream-address.js'
 
@@ -136,16 +136,7 @@ function isOfAnother(query: Query, octets: Uint8Array): boolean {
   }
 }
 
-const EXTENDED_ERROR = 15
-
 /** The reply in these octets, with the reasons that the upstream gives (RFC 8914). Throws FormatError. */
 export function readReply(query: Query, octets: Uint8Array, upstream: Upstream): Message {
-  // They are known once the message is read, which is not to be read again for them: filled in before anybody sees it.
-  const extendedErrors: ExtendedError[] = []
-  const message = query.received(octets, { origin: { kind: 'upstream', upstream: upstream.text }, why: 'forwarded', extendedErrors })
-  for (const [code, payload] of message.edns?.options ?? []) {
-    if (code !== EXTENDED_ERROR || payload.length < 2) continue
-    extendedErrors.push({ code: (payload[0]! << 8) | payload[1]!, text: Buffer.from(payload.subarray(2)).toString('utf8') })
-  }
-  return message
+  return query.received(octets, { origin: { kind: 'upstream', upstream: upstream.text }, why: 'forwarded' })
 }

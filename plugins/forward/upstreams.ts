@@ -1,4 +1,4 @@
-import type { Clock, Random } from 'skein/plugin'
+import { type Clock, type Random, shuffle } from 'skein/plugin'
 import type { Policy } from './options.js'
 import type { Upstream } from './upstream-address.js'
 
@@ -46,19 +46,10 @@ export class Upstreams {
 
   #arranged(): readonly Standing[] {
     if (this.#policy === 'sequential' || this.#standings.length === 1) return this.#standings
-    if (this.#policy === 'random') return this.#shuffled()
+    // Each order as likely as any other, so that the load of one that is down spreads over all others.
+    if (this.#policy === 'random') return shuffle([...this.#standings], this.#random)
     const start = this.#turn
     this.#turn = (this.#turn + 1) % this.#standings.length
     return [...this.#standings.slice(start), ...this.#standings.slice(0, start)]
-  }
-
-  /** Each order as likely as any other, so that the load of one that is down spreads over all others. */
-  #shuffled(): readonly Standing[] {
-    const shuffled = [...this.#standings]
-    for (let last = shuffled.length - 1; last > 0; last--) {
-      const other = this.#random.below(last + 1)
-      ;[shuffled[last], shuffled[other]] = [shuffled[other]!, shuffled[last]!]
-    }
-    return shuffled
   }
 }

@@ -1,4 +1,4 @@
-import { andThen, type Message, type Plugin, type Random, type Reply, type ResourceRecord, type Schema } from 'skein/plugin'
+import { andThen, type Message, type Plugin, type Random, type Reply, type ResourceRecord, type Schema, shuffle } from 'skein/plugin'
 
 const schema = {
   about: 'Shuffles the addresses in replies, so that clients that take the first one spread over all.',
@@ -45,12 +45,7 @@ function shuffled(records: readonly ResourceRecord[], random: Random): ResourceR
   for (const places of addressSets(records)) {
     if (places.length < 2) continue
     order ??= [...records]
-    for (let i = places.length - 1; i > 0; i--) {
-      const [from, to] = [places[i]!, places[random.below(i + 1)]!]
-      const record = order[from]!
-      order[from] = order[to]!
-      order[to] = record
-    }
+    for (const [index, from] of shuffle([...places], random).entries()) order[places[index]!] = records[from]!
   }
   return order
 }

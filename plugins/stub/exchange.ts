@@ -1,4 +1,4 @@
-import { type Clock, type ExtendedError, FormatError, type Message, type Query } from 'skein/plugin'
+import { type Clock, FormatError, type Message, type Query } from 'skein/plugin'
 import type { Server } from './server-address.js'
 
 /** One question put to one server. */
@@ -34,7 +34,6 @@ export interface Ends {
 
 const TC = 0x02
 const HEADER_OCTETS = 12
-const EXTENDED_ERROR = 15
 
 /** One attempt on one socket. It ends once: with a reply, a failure, or its time; then socket and timer are gone. */
 export function exchange(asking: Asking, clock: Clock, transport: 'udp' | 'tcp', open: (ends: Ends) => void): Exchange {
@@ -87,12 +86,5 @@ function outcomeOf({ query, id, server }: Asking, octets: Uint8Array, transport:
 
 /** The reply in these octets, with the reasons that the server gives (RFC 8914). Throws FormatError. */
 export function readReply(query: Query, octets: Uint8Array, server: Server): Message {
-  // They are known once the message is read, which is not to be read again for them: filled in before anybody sees it.
-  const extendedErrors: ExtendedError[] = []
-  const message = query.received(octets, { origin: { kind: 'upstream', upstream: server.text }, why: 'stub', extendedErrors })
-  for (const [code, payload] of message.edns?.options ?? []) {
-    if (code !== EXTENDED_ERROR || payload.length < 2) continue
-    extendedErrors.push({ code: (payload[0]! << 8) | payload[1]!, text: Buffer.from(payload.subarray(2)).toString('utf8') })
-  }
-  return message
+  return query.received(octets, { origin: { kind: 'upstream', upstream: server.text }, why: 'stub' })
 }

@@ -13,6 +13,9 @@ export const AD = 0x0020
 export const CD = 0x0010
 export const OPCODE = 0x7800
 
+/** The EDNS option that carries an extended error (RFC 8914 §2). */
+export const EXTENDED_ERROR = 15
+
 /** An extended error (RFC 8914): the number of its meaning, and a text for people. */
 export interface ExtendedError {
   readonly code: number

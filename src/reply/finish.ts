@@ -1,5 +1,5 @@
 /** What a finished reply needs: the asker's ID and question, EDNS, compression, and a size that fits (RFC 2181 §9). */
-import { AA, AD, CD, type ExtendedError, type Message, QR, RA, RD, TC } from '../message/message.js'
+import { AA, AD, CD, EXTENDED_ERROR, type ExtendedError, type Message, QR, RA, RD, TC } from '../message/message.js'
 import { HEADER_OCTETS, isWithin, RecordError } from '../message/name.js'
 import { u16 } from '../message/read.js'
 import type { ResourceRecord } from '../message/record.js'
@@ -29,7 +29,6 @@ export interface Written {
 
 const DO = 0x8000
 const OPT_OCTETS = 11
-const EXTENDED_ERROR = 15
 
 const writer = new Writer()
 
