@@ -37,7 +37,7 @@ export interface Verdict {
   readonly zones?: readonly string[]
   readonly warnings?: readonly string[]
   readonly message?: string
-  readonly at?: Place | undefined
+  readonly at?: Omit<Place, 'column'> | undefined
 }
 
 /** What stands for the default port. No case names it. */

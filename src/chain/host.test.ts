@@ -23,7 +23,7 @@ const services = {
 const processSettings = new Settings()
 const scope = (): BlockScope => new BlockScope(services, folder, processSettings, (query) => query.fail('SERVFAIL', 'fault'))
 const hostOf = (block: BlockScope, name: string, line: number): PluginHost =>
-  new PluginHost(block, new Directive(name, [], { file: 'Corefile', line }, ['.']))
+  new PluginHost(block, new Directive(name, [], { file: 'Corefile', line, column: 1 }, ['.']))
 
 describe('what a plugin is lent', () => {
   test('files hang on the folder of the Corefile', async () => {

@@ -26,7 +26,7 @@ function installed(name: string, source: string, manifest: object = {}): string 
   return folder
 }
 
-const directive = (name: string): Directive => new Directive(name, [], { file: 'Corefile', line: 7 }, ['.'])
+const directive = (name: string): Directive => new Directive(name, [], { file: 'Corefile', line: 7, column: 3 }, ['.'])
 
 const hello = (name = 'hello', more = ''): string => `export default { name: '${name}', api: 1, ${more}
   schema: { about: '', args: [{ name: 'WHO', type: 'text' }] },

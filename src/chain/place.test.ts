@@ -6,7 +6,7 @@ import { checkRepeats, inOrder, type Use } from './place.js'
 let line = 1
 
 function use(name: string, more: Partial<Plugin> = {}, spelled = name): Use {
-  const directive = new Directive(spelled, [], { file: 'Corefile', line: ++line }, ['.'])
+  const directive = new Directive(spelled, [], { file: 'Corefile', line: ++line, column: 3 }, ['.'])
   return { directive, plugin: { name, api: 1, setup: () => ({}), ...more } }
 }
 

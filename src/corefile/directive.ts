@@ -1,7 +1,8 @@
-/** Where something stands in the configuration. Lines count from 1. */
+/** Where something stands in the configuration. Lines, and columns of UTF-16 units as editors have them, count from 1. */
 export interface Place {
   readonly file: string
   readonly line: number
+  readonly column: number
 }
 
 /** Words longer than this are cut in messages. */

@@ -27,7 +27,7 @@ const variables = {
 
 function expand(text: string): { text: string; warnings: string[] } {
   const warnings = new Warnings()
-  const token = { text, quoted: false, file: 'Corefile', line: 4, newlines: 0 }
+  const token = { text, quoted: false, file: 'Corefile', line: 4, column: 1, newlines: 0 }
   return { text: new Environment(variables, warnings).expand(token).text, warnings: warnings.list.map((warning) => warning.text) }
 }
 
@@ -110,7 +110,10 @@ test('a snippet is read with its variables where it is imported, and warns once'
   const { blocks, warnings } = parse('({$A}) {⏎x {$NONE}⏎}⏎. {⏎import a⏎import {%A%}⏎}')
   expect(blocks[0]!.directives.map(({ args }) => args)).toEqual([[''], ['']])
   expect(warnings).toEqual([
-    { text: 'Corefile:2: the environment variable "NONE" is not set, and is read as an empty text', at: { file: 'Corefile', line: 2 } }
+    {
+      text: 'Corefile:2: the environment variable "NONE" is not set, and is read as an empty text',
+      at: { file: 'Corefile', line: 2, column: 3 }
+    }
   ])
 })
 

@@ -194,15 +194,15 @@ test('remembers every file once, with its octets, and the place of every word', 
     { path: '/etc/skein/d/a', octets: Buffer.from('') },
     { path: '/etc/skein/d/b', octets: Buffer.from('\ufefflog\nx') }
   ])
-  expect(blocks[0]!.at).toEqual({ file: '/etc/skein/Corefile', line: 3 })
+  expect(blocks[0]!.at).toEqual({ file: '/etc/skein/Corefile', line: 3, column: 1 })
   expect(blocks[0]!.directives.map(({ at }) => at)).toEqual([
-    { file: '/etc/skein/d/b', line: 1 },
-    { file: '/etc/skein/d/b', line: 2 }
+    { file: '/etc/skein/d/b', line: 1, column: 1 },
+    { file: '/etc/skein/d/b', line: 2, column: 1 }
   ])
 })
 
 test('what standard input imports hangs on the working directory', () => {
-  expect(parse('import d/a', { 'd/a': 'b {⏎}' }, '/dev/stdin').blocks[0]!.at).toEqual({ file: 'd/a', line: 1 })
+  expect(parse('import d/a', { 'd/a': 'b {⏎}' }, '/dev/stdin').blocks[0]!.at).toEqual({ file: 'd/a', line: 1, column: 1 })
 })
 
 describe('warns of', () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { ConfigError } from './directive.js'
 import { DEFAULT_PORTS, readKeys } from './key.js'
 
-const at = { file: 'Corefile', line: 7 }
+const at = { file: 'Corefile', line: 7, column: 1 }
 
 function read(text: string, quoted = false) {
   const warnings: string[] = []

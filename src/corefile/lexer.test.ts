@@ -44,12 +44,12 @@ describe('splits words', () => {
     expect(words(Buffer.from(text))).toEqual(expected)
   })
 
-  test('with the line on which they start and the line ends inside them', () => {
+  test('with the line and column on which they start and the line ends inside them', () => {
     expect(readTokens('a\n\n "b\nc\n" d # x\ne', 'F')).toEqual([
-      { text: 'a', quoted: false, file: 'F', line: 1, newlines: 0 },
-      { text: 'b\nc\n', quoted: true, file: 'F', line: 3, newlines: 2 },
-      { text: 'd', quoted: false, file: 'F', line: 5, newlines: 0 },
-      { text: 'e', quoted: false, file: 'F', line: 6, newlines: 0 }
+      { text: 'a', quoted: false, file: 'F', line: 1, column: 1, newlines: 0 },
+      { text: 'b\nc\n', quoted: true, file: 'F', line: 3, column: 2, newlines: 2 },
+      { text: 'd', quoted: false, file: 'F', line: 5, column: 3, newlines: 0 },
+      { text: 'e', quoted: false, file: 'F', line: 6, column: 1, newlines: 0 }
     ])
   })
 })

@@ -21,14 +21,17 @@ export function readTokens(text: string | Buffer, file: string): Token[] {
   const source = decode(text, file)
   const tokens: Token[] = []
   let line = 1
+  let lineStart = 0
   let wordEnd = -1
   for (let at = 0; at < source.length; ) {
     const char = source[at]
-    const end = char === '"' ? closingQuote(source, at, { file, line }) + 1 : find(WORD_END, source, at)
+    const place = { file, line, column: at - lineStart + 1 }
+    const end = char === '"' ? closingQuote(source, at, place) + 1 : find(WORD_END, source, at)
     if (end > at) {
-      const token = tokenOf(source.slice(at, end), char === '"', { file, line })
+      const token = tokenOf(source.slice(at, end), char === '"', place)
       tokens.push(token)
       line += token.newlines
+      if (token.newlines > 0) lineStart = source.lastIndexOf('\n', end - 1) + 1
       at = end
       if (!token.quoted) wordEnd = end
     } else if (char === '#') {
@@ -36,26 +39,28 @@ export function readTokens(text: string | Buffer, file: string): Token[] {
       const newline = source.indexOf('\n', at)
       const stop = newline < 0 ? source.length : newline
       const glued = wordEnd === at && /\s\{$/.test(source.slice(at, stop).trimEnd())
-      if (glued) throw new ConfigError('a { in a comment that is glued to a word, expected a space before the # or no {', { file, line })
+      if (glued) throw new ConfigError('a { in a comment that is glued to a word, expected a space before the # or no {', place)
       at = stop
     } else {
-      if (char === '\n') line++
-      at = char === '\r' ? afterCarriageReturns(source, at, { file, line }) : at + 1
+      at = char === '\r' ? afterCarriageReturns(source, at, place) : at + 1
+      if (char !== '\n') continue
+      line++
+      lineStart = at
     }
   }
   return tokens
 }
 
 /** The place of a token alone, for what outlives the tokens. */
-export function placeOf({ file, line }: Place): Place {
-  return { file, line }
+export function placeOf({ file, line, column }: Place): Place {
+  return { file, line, column }
 }
 
-function tokenOf(spelled: string, quoted: boolean, { file, line }: Place): Token {
-  if (!quoted) return { text: spelled, quoted, file, line, newlines: 0 }
+function tokenOf(spelled: string, quoted: boolean, place: Place): Token {
+  if (!quoted) return { text: spelled, quoted, ...place, newlines: 0 }
   // A backslash before anything but a quote stays, so that regular expressions need no doubling.
   const text = spelled.slice(1, -1).replace(/\\[\s\S]/g, (pair) => (pair === '\\"' ? '"' : pair))
-  return { text, quoted, file, line, newlines: text.split('\n').length - 1 }
+  return { text, quoted, ...place, newlines: text.split('\n').length - 1 }
 }
 
 function closingQuote(source: string, opening: number, at: Place): number {
@@ -83,18 +88,19 @@ function decode(text: string | Buffer, file: string): string {
   if (typeof text !== 'string' && !isUtf8(text)) {
     const [first, second] = text
     const utf16 = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)
-    if (utf16) throw new ConfigError('the file is UTF-16, expected UTF-8', { file, line: 1 })
-    throw new ConfigError('an octet that is not UTF-8, expected a file in UTF-8', { file, line: lineNotUtf8(text) })
+    if (utf16) throw new ConfigError('the file is UTF-16, expected UTF-8', { file, line: 1, column: 1 })
+    throw new ConfigError('an octet that is not UTF-8, expected a file in UTF-8', { file, ...placeNotUtf8(text) })
   }
   // Editors leave byte order marks, and the root zone after a second one would become a zone of that name.
   return text.toString().replace(/^\ufeff+/, '')
 }
 
-function lineNotUtf8(text: Buffer): number {
+function placeNotUtf8(text: Buffer): { line: number; column: number } {
   let line = 1
   for (let start = 0; ; line++) {
     const newline = text.indexOf(0x0a, start)
-    if (newline < 0 || !isUtf8(text.subarray(start, newline))) return line
+    const end = newline < 0 ? text.length : newline
+    if (newline < 0 || !isUtf8(text.subarray(start, end))) return { line, column: text.toString('utf8', start, end).indexOf('\ufffd') + 1 }
     start = newline + 1
   }
 }

@@ -48,11 +48,11 @@ describe('reads the keys', () => {
   test('with scheme, zone, port and place', () => {
     const [block] = parse('. tls://Example.ORG:0853,⏎ https://b {⏎}')
     expect(block!.keys).toEqual([
-      { text: '.', scheme: 'dns', zone: '.', port: undefined, at: { file: 'Corefile', line: 1 } },
-      { text: 'tls://Example.ORG:0853', scheme: 'tls', zone: 'example.org.', port: 853, at: { file: 'Corefile', line: 1 } },
-      { text: 'https://b', scheme: 'https', zone: 'b.', port: undefined, at: { file: 'Corefile', line: 2 } }
+      { text: '.', scheme: 'dns', zone: '.', port: undefined, at: { file: 'Corefile', line: 1, column: 1 } },
+      { text: 'tls://Example.ORG:0853', scheme: 'tls', zone: 'example.org.', port: 853, at: { file: 'Corefile', line: 1, column: 3 } },
+      { text: 'https://b', scheme: 'https', zone: 'b.', port: undefined, at: { file: 'Corefile', line: 2, column: 2 } }
     ])
-    expect(block!.at).toEqual({ file: 'Corefile', line: 1 })
+    expect(block!.at).toEqual({ file: 'Corefile', line: 1, column: 1 })
   })
 })
 
@@ -119,8 +119,8 @@ describe('reads directives', () => {
     const [block] = parse('a A:54 b {⏎⏎ cache {⏎  success 1⏎ }⏎}')
     const [cache] = block!.directives
     const [success] = cache!.options
-    expect(cache!.at).toEqual({ file: 'Corefile', line: 3 })
-    expect(success!.at).toEqual({ file: 'Corefile', line: 4 })
+    expect(cache!.at).toEqual({ file: 'Corefile', line: 3, column: 2 })
+    expect(success!.at).toEqual({ file: 'Corefile', line: 4, column: 3 })
     expect(success!.zones).toEqual(['a.', 'b.'])
     expect(success!.parent).toBe(cache)
     expect(() => success!.fail('expected more')).toThrow('Corefile:4: cache: success: expected more')

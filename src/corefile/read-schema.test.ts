@@ -164,8 +164,9 @@ describe('a directive that takes nothing', () => {
 })
 
 test('an option that stands twice names the file of the other line, where that is another', () => {
-  const outer = { file: 'Corefile', line: 2 }
-  const line = (file: string, at: number) => (parent: Directive) => new Directive('flag', [], { file, line: at }, ['.'], { parent })
+  const outer = { file: 'Corefile', line: 2, column: 3 }
+  const line = (file: string, at: number) => (parent: Directive) =>
+    new Directive('flag', [], { file, line: at, column: 3 }, ['.'], { parent })
   const x = new Directive('x', ['.'], outer, ['.'], { block: (parent) => [line('a.conf', 3)(parent), line('b.conf', 3)(parent)] })
   expect(problemOf(() => readBySchema(x, schema))).toBe('b.conf:3: x: flag: stands in a.conf:3 already, expected it once')
 })

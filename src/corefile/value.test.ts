@@ -3,7 +3,7 @@ import { ConfigError, Directive } from './directive.js'
 import type { ValueType } from './schema.js'
 import { durationMs, expected, readValue, shownDuration } from './value.js'
 
-const line = new Directive('option', [], { file: 'Corefile', line: 3 }, ['.'])
+const line = new Directive('option', [], { file: 'Corefile', line: 3, column: 3 }, ['.'])
 
 const PORT = { type: 'integer', min: 1, max: 65535 } as const
 const TIME = { type: 'duration', min: 1, max: 3_600_000 } as const

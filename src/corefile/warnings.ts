@@ -16,8 +16,8 @@ export class Warnings {
     return [...this.#found.values()]
   }
 
-  add(problem: string, { file, line }: Place): void {
+  add(problem: string, { file, line, column }: Place): void {
     const text = `${file}:${line}: ${problem}`
-    if (!this.#found.has(text)) this.#found.set(text, { text, at: { file, line } })
+    if (!this.#found.has(text)) this.#found.set(text, { text, at: { file, line, column } })
   }
 }
