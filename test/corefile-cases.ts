@@ -8,6 +8,7 @@ import { ConfigError, type Directive, type Place } from '../src/corefile/directi
 import { memoryOutside } from '../src/corefile/memory-outside.js'
 import type { Outside } from '../src/corefile/outside.js'
 import { parseCorefile, type ServerBlock } from '../src/corefile/parser.js'
+import { parseToml } from '../src/corefile/toml-blocks.js'
 import { canonicalName } from '../src/message/name.js'
 import { buildInstance, type Instance } from '../src/process/instance.js'
 import { PromRegistry } from '../src/process/metrics.js'
@@ -61,8 +62,7 @@ export function corefileCases(): CorefileCase[] {
 /** The server blocks of a case; none where the parser refuses it. */
 export function blocksOf(given: CorefileCase): readonly ServerBlock[] {
   try {
-    const text = textOf(given)
-    return parseCorefile(text, 'Corefile', memoryOutside({ Corefile: text, ...given.files }, given.env)).blocks
+    return parseCorefile(textOf(given), 'Corefile', outsideOf(given)).blocks
   } catch (error) {
     if (error instanceof ConfigError) return []
     throw error
@@ -70,12 +70,20 @@ export function blocksOf(given: CorefileCase): readonly ServerBlock[] {
 }
 
 /** Writes a case into a folder of its own, reads it there and builds the server of it. Nothing is opened. */
-export async function verdictOf(given: CorefileCase): Promise<Verdict> {
+export function verdictOf(given: CorefileCase): Promise<Verdict> {
+  return verdictOfFile(given, 'Corefile', textOf(given), parseCorefile)
+}
+
+/** The same of a case that was converted. */
+export function verdictOfToml(given: CorefileCase, text: string): Promise<Verdict> {
+  return verdictOfFile(given, 'skein.toml', text, parseToml)
+}
+
+async function verdictOfFile(given: CorefileCase, name: string, text: string | Buffer, parse: typeof parseCorefile): Promise<Verdict> {
   const home = mkdtempSync(join(tmpdir(), 'skein-corefile-'))
   try {
-    const file = join(home, 'Corefile')
-    const text = textOf(given)
-    for (const [path, content] of Object.entries({ ...given.files, Corefile: text })) {
+    const file = join(home, name)
+    for (const [path, content] of Object.entries({ ...given.files, [name]: text })) {
       mkdirSync(dirname(join(home, path)), { recursive: true })
       writeFileSync(join(home, path), content)
     }
@@ -84,7 +92,7 @@ export async function verdictOf(given: CorefileCase): Promise<Verdict> {
       readFolder: (path) => readdirSync(path),
       variables: given.env ?? {}
     }
-    const { blocks, warnings } = parseCorefile(text, file, outside)
+    const { blocks, warnings } = parse(text, file, outside)
     const instance = await buildInstance(blocks.length === 0 ? defaultServerBlocks() : blocks, {
       services: services(),
       file,
@@ -115,8 +123,14 @@ export function directiveNames(blocks: readonly ServerBlock[]): string[] {
   return blocks.flatMap(({ directives }) => directives).map(({ name }: Directive) => name)
 }
 
-function textOf({ corefile, corefileBase64 }: CorefileCase): string | Buffer {
+/** Its octets. */
+export function textOf({ corefile, corefileBase64 }: CorefileCase): string | Buffer {
   return corefile ?? Buffer.from(corefileBase64!, 'base64')
+}
+
+/** Its files and its environment. */
+export function outsideOf(given: CorefileCase): Outside {
+  return memoryOutside({ Corefile: textOf(given), ...given.files }, given.env)
 }
 
 function services(): ProcessServices {

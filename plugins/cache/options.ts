@@ -1,4 +1,4 @@
-import { type Config, type Schema, shown } from 'skein/plugin'
+import type { Config, Schema } from 'skein/plugin'
 
 /** A TTL in seconds that bounds others, and whether the operator has written it. */
 export interface Bound {
@@ -35,8 +35,6 @@ const CAPACITY = 9984
 const SUCCESS_TTL = 3600
 const DENIAL_TTL = 1800
 const LEAST_TTL = 5
-/** What somebody means as a TTL, be it a wrong one. */
-const TTL_LIKE = /^[+-]?\d+(?:ms|[smhd])?$/
 
 const LIMITS = [
   { name: 'CAP', type: 'integer', min: 1, max: MAX_CAPACITY },
@@ -48,7 +46,17 @@ const LIMITS = [
 export const schema = {
   about: 'Keeps answers as long as their TTLs say, and answers from them.',
   args: [
-    { name: 'TTL', type: 'zone', optional: true, about: 'the longest that an answer is kept, in seconds; a name is the first of ZONES' },
+    {
+      name: 'TTL',
+      type: 'integer',
+      min: 1,
+      max: MAX_TTL,
+      expected: 'a TTL in seconds',
+      optional: true,
+      // What somebody means as a TTL, be it a wrong one; anything else is the first of the zones.
+      when: /^[+-]?\d+(?:ms|[smhd])?$/,
+      about: 'the longest that an answer is kept, in seconds'
+    },
     {
       name: 'ZONES',
       type: 'zone',
@@ -82,16 +90,10 @@ export const schema = {
 
 type CacheConfig = Config<typeof schema>
 
-/** What the schema cannot say: the first word is a TTL or a zone, and what is least may not be more than what is most. Throws ConfigError. */
+/** What the schema cannot say: what is least may not be more than what is most. Throws ConfigError. */
 export function readOptions(config: CacheConfig): Options {
   const { args, options, directive } = config
-  const [first = []] = args
-  const [word = ''] = directive.args
-  const isTtl = TTL_LIKE.test(word)
-  const ttl = isTtl ? Number(word) : undefined
-  if (isTtl && !(Number.isInteger(ttl) && ttl! >= 1 && ttl! <= MAX_TTL))
-    config.fail(`expected a TTL in seconds, a whole number from 1 to ${MAX_TTL}, not ${shown(word)}`)
-  const zones = isTtl ? args[1] : [...first, ...args[1]]
+  const [ttl, zones] = args
   return {
     zones: zones.length > 0 ? zones : directive.zones,
     success: limits(config, 'success', ttl, SUCCESS_TTL),

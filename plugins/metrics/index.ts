@@ -20,7 +20,7 @@ const schema = {
     }
   ],
   options: {
-    runtime_metrics: { status: 'ignored', about: 'accepted for old Corefiles; the numbers of the process are always there' },
+    runtime_metrics: { status: 'ignored', args: [], about: 'accepted for old Corefiles; the numbers of the process are always there' },
     tls: { status: 'later', about: 'reads the numbers by HTTPS' }
   }
 } as const satisfies Schema
@@ -32,11 +32,7 @@ export default {
   api: 1,
   classes: ['*'],
   schema,
-  setup({ args: [given], directive }, host) {
-    // Ignored is what it asks for, not what else stands in its line.
-    for (const line of directive.options) {
-      if (line.name === 'runtime_metrics') line.noMoreThan(0)
-    }
+  setup({ args: [given] }, host) {
     // One spelling for one listener. Go prefers IPv4 for this name, Node what the resolver says first.
     const address = given.replace(/^localhost:/i, '127.0.0.1:')
     const panics = host.metrics.counter('coredns_panics_total', 'Queries that ended in a fault of a plugin.')

@@ -6,7 +6,7 @@ import { Chains, type ClassedLayer } from './compose.js'
 import { PluginHost } from './host.js'
 import { loadPlugin } from './load.js'
 import { checkRepeats, inOrder, type Use } from './place.js'
-import { CHAIN_DIRECTIVES, NOTHING_SAID, type Said } from './said.js'
+import { CHAIN_SCHEMAS, NOTHING_SAID, type Said } from './said.js'
 import type { BlockScope } from './scope.js'
 
 /** What a directive takes whose plugin says nothing: no argument, no block. */
@@ -22,8 +22,7 @@ export interface BuiltChain {
 export async function buildChain(directives: readonly Directive[], scope: BlockScope, said: Said = NOTHING_SAID): Promise<BuiltChain> {
   const uses: Use[] = []
   for (const directive of directives) {
-    if (!CHAIN_DIRECTIVES.includes(directive.name))
-      uses.push({ directive, plugin: await loadPlugin(directive, scope.folder, said.plugins) })
+    if (!CHAIN_SCHEMAS.has(directive.name)) uses.push({ directive, plugin: await loadPlugin(directive, scope.folder, said.plugins) })
   }
   checkRepeats(uses)
   const classed: ClassedLayer[] = []

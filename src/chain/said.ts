@@ -9,9 +9,6 @@ import type { Plugin } from '../plugin.js'
 import { checkPlugin, importPlugin, packageUrl } from './load.js'
 import { BUILT_IN, directiveName, pluginName, STANDARD_ORDER } from './order.js'
 
-/** The two directives of the chain itself. */
-export const CHAIN_DIRECTIVES: readonly string[] = ['plugin', 'order']
-
 const PLUGIN = {
   about: 'Names a plugin that is no `skein-plugin-NAME`: a package, or a file.',
   args: [{ name: 'SPEC', type: 'path', about: 'the name of a package such as `@corp/geo`, or a path such as `./mine.js`' }]
@@ -21,10 +18,16 @@ const ORDER = {
   about: 'Puts a plugin next to another, whatever the standard order says.',
   args: [
     { name: 'NAME', type: 'text' },
-    { name: 'before|after', type: 'choice', of: ['before', 'after'] },
-    { name: 'NAME', type: 'text' }
+    { name: 'SIDE', type: 'choice', of: ['before', 'after'] },
+    { name: 'OTHER', type: 'text' }
   ]
 } as const satisfies Schema
+
+/** What they take. */
+export const CHAIN_SCHEMAS: ReadonlyMap<string, Schema> = new Map<string, Schema>([
+  ['plugin', PLUGIN],
+  ['order', ORDER]
+])
 
 /** Where a plugin was put, by which line. */
 export interface Put {
@@ -47,36 +50,33 @@ export const NOTHING_SAID: Said = { plugins: new Map(), order: new Map() }
 /** Reads the lines of all server blocks and imports the plugins that they name. Throws ConfigError. */
 export async function readSaid(directives: readonly Directive[], folder: string): Promise<Said> {
   const plugins = new Map<string, Plugin>()
-  const lines = new Map<string, Directive>()
+  const lines = new Map<string, { spec: string; directive: Directive }>()
   for (const directive of directives.filter(({ name }) => name === 'plugin')) {
-    const plugin = await namedPlugin(directive, folder)
+    const { spec, plugin } = await namedPlugin(directive, folder)
     for (const spelling of plugin.directives ?? [plugin.name]) {
-      if (BUILT_IN.includes(pluginName(spelling)) || CHAIN_DIRECTIVES.includes(spelling))
-        throw new ConfigError(
-          `plugin: ${shown(directive.args[0]!)} is configured by ${spelling}, which is a directive of Skein`,
-          directive.at
-        )
+      if (BUILT_IN.includes(pluginName(spelling)) || CHAIN_SCHEMAS.has(spelling))
+        throw new ConfigError(`plugin: ${shown(spec)} is configured by ${spelling}, which is a directive of Skein`, directive.at)
       const before = lines.get(spelling)
       // The same line in several server blocks says the same.
-      if (before !== undefined && before.args[0] !== directive.args[0])
+      if (before !== undefined && before.spec !== spec)
         throw new ConfigError(
-          `plugin: ${before.at.file}:${before.at.line} names another plugin for the directive ${spelling}`,
+          `plugin: ${before.directive.at.file}:${before.directive.at.line} names another plugin for the directive ${spelling}`,
           directive.at
         )
       plugins.set(spelling, plugin)
-      lines.set(spelling, directive)
+      lines.set(spelling, { spec, directive })
     }
   }
   return { plugins, order: readOrder(directives) }
 }
 
-async function namedPlugin(directive: Directive, folder: string): Promise<Plugin> {
+async function namedPlugin(directive: Directive, folder: string): Promise<{ spec: string; plugin: Plugin }> {
   const [spec] = readBySchema(directive, PLUGIN).args
   const isPath = /^\.{0,2}\//.test(spec) || isAbsolute(spec)
   const url = isPath ? pathToFileURL(resolve(folder, spec)).href : packageUrl(spec, folder, directive)
   if (url === undefined) throw new ConfigError(`plugin: there is no package ${spec} here: npm install ${spec}`, directive.at)
   const module = await importPlugin(url, spec, directive)
-  return checkPlugin(module, spec, directive)
+  return { spec, plugin: checkPlugin(module, spec, directive) }
 }
 
 function readOrder(directives: readonly Directive[]): ReadonlyMap<string, Put> {

@@ -1,6 +1,6 @@
 import { type Cursor, isBare, refuse } from './cursor.js'
 import { Directive, shown } from './directive.js'
-import { hasReference, origin } from './environment.js'
+import { hasReference, origin, spelledOf } from './environment.js'
 import { CLOSES_NOTHING, neverClosed } from './imports.js'
 import { placeOf, type Token } from './lexer.js'
 
@@ -49,17 +49,18 @@ export function readRest(cursor: Cursor, zones: readonly string[]): Directive[] 
 
 function readDirective(cursor: Cursor, zones: readonly string[], parent: Directive | undefined, depth: number): Directive {
   const name = readName(cursor, parent)
-  const args: string[] = []
+  const words = [name]
   for (let next = cursor.next; next !== undefined && !cursor.startsLine && !isBare(next, '{'); next = cursor.next) {
     if (isBare(next, '}')) refuse(next, 'a } after other words, expected it at the start of a line')
-    args.push(cursor.take().text)
+    words.push(cursor.take())
   }
   const at = placeOf(name)
-  const above = parent === undefined ? {} : { parent }
-  if (cursor.startsLine) return new Directive(name.text, args, at, zones, above)
+  const args = words.slice(1).map(({ text }) => text)
+  const about = { parent, spelled: spelledOf(words) }
+  if (cursor.startsLine) return new Directive(name.text, args, at, zones, about)
   cursor.take()
   const block = (self: Directive) => readBlock(cursor, zones, self, depth + 1)
-  const directive = new Directive(name.text, args, at, zones, { ...above, block })
+  const directive = new Directive(name.text, args, at, zones, { ...about, block })
   // CoreDNS reads what follows as one more line of this directive, so a directive written here would be lost.
   if (cursor.next !== undefined && !cursor.startsLine)
     refuse(cursor.next, `${shown(cursor.next.text)} after a }, expected it on a line of its own`)

@@ -76,7 +76,8 @@ export class Cursor {
     if (this.next === undefined || this.startsLine || isBare(this.next, '{') || isBare(this.next, '}')) {
       refuse(word, 'import without a name, expected that of a snippet or a file')
     }
-    const name = this.take()
+    // What is imported stands in the place of the line, so its name is looked up even where references are kept.
+    const name = this.#environment.valueOf(this.takeRaw())
     if (name.text === '') refuse(name, `import of an empty name${origin(name)}, expected that of a snippet or a file`)
     if (!this.startsLine) refuse(this.next, `${shown(this.next.text)} after the name to import, expected that name alone`)
     this.#splice(this.#imports.find(name, above), above)

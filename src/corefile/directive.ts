@@ -20,6 +20,17 @@ export class ConfigError extends Error {
   }
 }
 
+/** What not every {@link Directive} has. */
+interface AboutDirective {
+  readonly parent?: Directive | undefined
+  readonly block?: ((parent: Directive) => readonly Directive[]) | undefined
+  readonly spelled?: string | undefined
+  readonly toml?: TomlForm | undefined
+}
+
+/** A table, an item of `lines`, or true or false. */
+export type TomlForm = 'table' | 'line' | boolean
+
 /**
  * One line of a server block with the lines of its block: a tree, read by a loop and a switch.
  * The lines of a block are directives themselves, so every option knows its own file and line.
@@ -34,20 +45,20 @@ export class Directive {
   readonly zones: readonly string[]
   /** The directive that this is an option of. */
   readonly parent: Directive | undefined
+  /** The line with its environment variables, where it has any. */
+  readonly spelled: string | undefined
+  /** What it was in TOML, where that was no list of words: in a table arguments may stand by their names, in `lines` nothing does. */
+  readonly toml: TomlForm | undefined
 
-  constructor(
-    name: string,
-    args: readonly string[],
-    at: Place,
-    zones: readonly string[],
-    options: { parent?: Directive; block?: (parent: Directive) => readonly Directive[] } = {}
-  ) {
+  constructor(name: string, args: readonly string[], at: Place, zones: readonly string[], about: AboutDirective = {}) {
     this.name = name
     this.args = args
     this.at = at
     this.zones = zones
-    this.parent = options.parent
-    this.block = options.block?.(this)
+    this.parent = about.parent
+    this.spelled = about.spelled
+    this.toml = about.toml
+    this.block = about.block?.(this)
   }
 
   /** The options in its block, none where it has no block. */
@@ -69,7 +80,7 @@ export class Directive {
   }
 
   noBlock(): void {
-    if (this.block !== undefined) this.fail('takes no block in braces')
+    if (this.block !== undefined) this.fail(this.toml === undefined ? 'takes no block in braces' : 'takes no options')
   }
 
   /** The argument at `index` as a whole number in [min, max]. */

@@ -24,21 +24,37 @@ export function origin({ spelled }: Token): string {
   return spelled === undefined ? '' : ` from ${shown(spelled)}`
 }
 
+/** A line as it was spelled, where one of its words had variables. */
+export function spelledOf(words: readonly Token[]): string | undefined {
+  if (words.every(({ spelled }) => spelled === undefined)) return undefined
+  return words.map(({ text, spelled = text }) => spelled).join(' ')
+}
+
+/** What is made of references to environment variables: `values` puts their values in their place, `keep` leaves them, for converting. */
+export type References = 'values' | 'keep'
+
 /** Puts the values of environment variables in the place of their references. */
 export class Environment {
+  readonly references: References
   readonly #variables: Variables
   readonly #warnings: Warnings
 
-  constructor(variables: Variables, warnings: Warnings) {
+  constructor(variables: Variables, warnings: Warnings, references: References = 'values') {
     this.#variables = variables
     this.#warnings = warnings
+    this.references = references
+  }
+
+  /** {@link valueOf} the word, or the word as it is where references are kept. */
+  expand(token: Token): Token {
+    return this.references === 'keep' ? token : this.valueOf(token)
   }
 
   /**
    * The word with its references replaced. It stays one word on the lines of the file, whatever the values hold.
    * Throws ConfigError where values refer to themselves.
    */
-  expand(token: Token): Token {
+  valueOf(token: Token): Token {
     if (!hasReference(token.text)) return token
     return { ...token, text: this.#expanded(token.text, token, []), spelled: token.text }
   }

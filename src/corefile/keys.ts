@@ -54,7 +54,7 @@ function isOpening(token: Token): boolean {
 }
 
 /** CoreDNS takes a comma inside a word for a part of the zone name; nobody means that. An escaped one is. */
-function partsOf({ text, quoted, spelled = text }: Token): string[] {
+export function partsOf({ text, quoted, spelled = text }: Token): string[] {
   // The name of a snippet may hold commas.
   if (quoted || spelled.startsWith('(')) return [text]
   const parts: string[] = []

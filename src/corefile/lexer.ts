@@ -84,7 +84,8 @@ function find(pattern: RegExp, source: string, from: number): number {
   return pattern.exec(source)?.index ?? source.length
 }
 
-function decode(text: string | Buffer, file: string): string {
+/** The text of a file, without byte order marks. Throws ConfigError where it is not UTF-8. */
+export function decode(text: string | Buffer, file: string): string {
   if (typeof text !== 'string' && !isUtf8(text)) {
     const [first, second] = text
     const utf16 = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)

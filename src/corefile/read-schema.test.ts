@@ -87,6 +87,29 @@ describe('arguments', () => {
   })
 })
 
+test('an argument that may be left out is so where the word does not fit it', () => {
+  const times: Schema = {
+    about: '',
+    args: [
+      { ...SECONDS, optional: true, when: /^[+-]?\d/, default: 7 },
+      { ...ZONES, optional: true }
+    ]
+  }
+  expect(['x', 'x 5', 'x a', 'x 5 a b'].map((text) => read(text, times).args)).toEqual([
+    [7, []],
+    [5, []],
+    [7, ['a.']],
+    [5, ['a.', 'b.']]
+  ])
+  expect(problemOf(() => read('x -1 a', times))).toBe('Corefile:2: x: expected a whole number from 0 to 99, not "-1"')
+})
+
+test('what is ignored may still be wrong, where it says what it takes', () => {
+  const old: Schema = { about: '', options: { old: { status: 'ignored', args: [], about: '' } } }
+  expect(read('x {\nold\n}', old).options).toEqual({})
+  expect(problemOf(() => read('x {\nold 1\n}', old))).toBe('Corefile:3: x: old: expected no argument, not "1"')
+})
+
 describe('options', () => {
   test.each<[string, Partial<Record<keyof typeof DEFAULTS, unknown>>]>([
     ['', {}],

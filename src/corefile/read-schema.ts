@@ -1,15 +1,20 @@
 /** Reads a directive by its schema. Built-in plugins and those from npm have no other way. */
 import { type Directive, type Place, shown } from './directive.js'
+import { argumentKeys, isNaming, positional } from './positional.js'
 import type { Argument, Config, Option, Schema } from './schema.js'
 import { expected, readValue } from './value.js'
 
+/** What a directive takes, or an option. */
+type Takes = Pick<Schema, 'args' | 'options'>
+
 /** The directive's values; throws ConfigError at the line that is wrong. */
-export function readBySchema<S extends Schema>(directive: Directive, schema: S): Config<S> {
+export function readBySchema<S extends Schema>(line: Directive, schema: S): Config<S> {
   const lines = new Map<string, Directive>()
-  if (schema.options === undefined) directive.noBlock()
+  const directive = positional(line, schema)
+  const { args, options } = readBoth(directive, schema, lines)
   const config: Config = {
-    args: readArguments(directive, schema.args ?? []) as never,
-    options: readOptions(directive, schema.options ?? {}, lines) as never,
+    args: args as never,
+    options: options as never,
     directive,
     line: (option) => lines.get(option) ?? directive.fail(`${option}: is not set`),
     fail: (problem, option) => (option === undefined ? directive : (lines.get(option) ?? directive)).fail(problem)
@@ -17,7 +22,16 @@ export function readBySchema<S extends Schema>(directive: Directive, schema: S):
   return config as Config<S>
 }
 
-function readOptions(parent: Directive, known: Readonly<Record<string, Option>>, lines: Map<string, Directive>): Record<string, unknown> {
+function readBoth(line: Directive, takes: Takes, lines: Map<string, Directive>): { args: unknown[]; options: Record<string, unknown> } {
+  // An argument by name may be missing since its name has a slip in it.
+  const first = isNaming(line) ? readOptions(line, takes, lines) : undefined
+  const args = readArguments(line, takes.args ?? [])
+  return { args, options: first ?? readOptions(line, takes, lines) }
+}
+
+function readOptions(parent: Directive, { args, options }: Takes, lines: Map<string, Directive>): Record<string, unknown> {
+  if (options === undefined && !(isNaming(parent) && args?.length)) parent.noBlock()
+  const known = options ?? {}
   const values: Record<string, unknown> = {}
   for (const [name, option] of Object.entries(known)) {
     if (option.status !== undefined) continue
@@ -25,9 +39,12 @@ function readOptions(parent: Directive, known: Readonly<Record<string, Option>>,
   }
   const seen = new Map<string, Directive>()
   for (const line of parent.options) {
-    const option = Object.hasOwn(known, line.name) ? known[line.name]! : line.unknown(visible(known), Object.keys(known))
+    const option = Object.hasOwn(known, line.name) ? known[line.name]! : unknown(line, parent, args, known)
     if (option.status === 'later') line.fail(`is not supported yet${option.instead === undefined ? '' : `, expected ${option.instead}`}`)
-    if (option.status === 'ignored') continue
+    if (option.status === 'ignored') {
+      if (option.args !== undefined) readLine(line, option)
+      continue
+    }
     const before = seen.get(line.name)
     if (before !== undefined && option.repeats !== true) line.fail(`stands in ${nameOf(before.at, line.at)} already, expected it once`)
     seen.set(line.name, line)
@@ -40,9 +57,8 @@ function readOptions(parent: Directive, known: Readonly<Record<string, Option>>,
 }
 
 function readLine(line: Directive, option: Option): unknown {
-  const args = readArguments(line, option.args ?? [])
-  if (option.options !== undefined) return { args, options: readOptions(line, option.options, new Map()) }
-  line.noBlock()
+  const { args, options } = readBoth(line, option, new Map())
+  if (option.options !== undefined) return { args, options }
   if (option.args === undefined) return true
   return option.args.length === 1 ? args[0] : args
 }
@@ -61,7 +77,7 @@ function readArguments(line: Directive, known: readonly Argument[]): unknown[] {
       continue
     }
     const word = line.args[at]
-    if (word === undefined) {
+    if (word === undefined || (argument.when !== undefined && !argument.when.test(word))) {
       if (argument.optional !== true) lacks(line, known, argument)
       values.push(argument.default)
       continue
@@ -95,6 +111,12 @@ function orNothing(argument: Argument): string {
 /** A place as it is named from another: imported lines stand in files of their own. */
 function nameOf(place: Place, from: Place): string {
   return place.file === from.file ? `line ${place.line}` : `${place.file}:${place.line}`
+}
+
+/** Fails since a line in a block is no option; in a table it may be meant as an argument. */
+function unknown(line: Directive, parent: Directive, args: readonly Argument[] = [], known: Readonly<Record<string, Option>>): never {
+  const keys = isNaming(parent) ? argumentKeys(args, known).filter((key) => key !== undefined) : []
+  return line.unknown([...keys, ...visible(known)], Object.keys(known))
 }
 
 /** The options that are worth naming in a message. */

@@ -8,7 +8,8 @@ import type { Directive } from './directive.js'
 export type ValueType =
   /** Any word, or what fits a pattern, described by `expected`. A secret one is shown in no message. */
   | { readonly type: 'text'; readonly pattern?: RegExp; readonly expected?: string; readonly secret?: true }
-  | { readonly type: 'integer'; readonly min: number; readonly max: number }
+  /** `expected` says in words what is counted. */
+  | { readonly type: 'integer'; readonly min: number; readonly max: number; readonly expected?: string }
   /** Go's durations (`300ms`, `1.5h`), read as milliseconds. `bare` lets a number alone stand for that unit. */
   | { readonly type: 'duration'; readonly min?: number; readonly max?: number; readonly bare?: 's' | 'ms' }
   | { readonly type: 'choice'; readonly of: readonly string[] }
@@ -30,6 +31,8 @@ export type Argument = ValueType & {
   readonly rest?: true
   /** May be left out. Without a default the value is then undefined. */
   readonly optional?: true
+  /** An optional one is left out where the word does not fit this: then the word is the next argument's. */
+  readonly when?: RegExp
   readonly default?: unknown
 }
 
@@ -44,7 +47,7 @@ export interface Option {
   readonly repeats?: true
   /** A block of its own. */
   readonly options?: Readonly<Record<string, Option>>
-  /** `ignored`: accepted without effect. `later`: refused as not supported yet. */
+  /** `ignored`: accepted without effect, with any arguments where it names none. `later`: refused as not supported yet. */
   readonly status?: 'ignored' | 'later'
   /** What an option that is not supported yet should be replaced by. */
   readonly instead?: string

@@ -46,7 +46,7 @@ export function readValue(type: ValueType, word: string, line: Directive, what =
 export function expected(type: ValueType): string {
   switch (type.type) {
     case 'integer':
-      return `a whole number from ${type.min} to ${type.max}`
+      return `${type.expected === undefined ? '' : `${type.expected}, `}a whole number from ${type.min} to ${type.max}`
     case 'duration':
       return `a duration such as 30s or 5m${type.min === undefined ? '' : `, at least ${shownDuration(type.min)}`}${type.max === undefined ? '' : `, at most ${shownDuration(type.max)}`}`
     case 'choice':

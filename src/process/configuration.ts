@@ -1,12 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { defaultServerBlocks } from '../corefile/default.js'
 import { ConfigError } from '../corefile/directive.js'
+import type { References } from '../corefile/environment.js'
 import type { ConfigurationFile } from '../corefile/imports.js'
 import { isMissing, type Outside, reasonOf } from '../corefile/outside.js'
 import { type ParsedCorefile, parseCorefile, type ServerBlock } from '../corefile/parser.js'
+import { parseToml } from '../corefile/toml-blocks.js'
 import type { Warning } from '../corefile/warnings.js'
 
-/** A Corefile that was read. */
+/** A Corefile, or its TOML form, that was read. */
 export interface Configuration {
   /** As named; messages start with it. */
   readonly file: string
@@ -26,16 +29,27 @@ const machine: Outside = {
   variables: process.env
 }
 
+/** A Corefile from standard input has no folder: what it names hangs on the working directory, as in CoreDNS. */
+export function folderOf(file: string): string {
+  return file === '/dev/stdin' ? process.cwd() : resolve(dirname(file))
+}
+
+/** Whether a file is TOML, by its name. */
+export function isToml(file: string): boolean {
+  return file.endsWith('.toml')
+}
+
 /**
- * Reads the Corefile: `conf` is a path, `-` or `stdin` for standard input; without it `./Corefile`, and where that is missing or
- * holds no server block CoreDNS's built-in default. Throws ConfigError.
+ * Reads the configuration: `conf` is a path, that of a file in TOML ends in `.toml`; `-` or `stdin` is a Corefile on standard
+ * input; without it `./Corefile`, and where that is missing or holds no server block CoreDNS's built-in default. Throws ConfigError.
  */
-export function readConfiguration(conf: string | undefined): Configuration {
+export function readConfiguration(conf: string | undefined, references: References = 'values'): Configuration {
   const named = conf !== undefined && conf !== ''
   const stdin = conf === '-' || conf === 'stdin'
   const file = stdin ? '/dev/stdin' : named ? conf : 'Corefile'
   const text = readText(stdin ? 0 : file, file, named)
-  const { blocks, files, warnings } = text === undefined ? NOTHING : parseCorefile(text, file, machine)
+  const parse = isToml(file) ? parseToml : parseCorefile
+  const { blocks, files, warnings } = text === undefined ? NOTHING : parse(text, file, machine, references)
   const isDefault = blocks.length === 0
   return { file, blocks: isDefault ? defaultServerBlocks() : blocks, isDefault, files, warnings }
 }
@@ -48,6 +62,6 @@ function readText(path: string | number, file: string, mustExist: boolean): Buff
   } catch (error) {
     if (isMissing(error) && !mustExist) return undefined
     const reason = reasonOf(error)
-    throw new ConfigError(`cannot read the Corefile ${file}: ${reason}`, undefined, { cause: error })
+    throw new ConfigError(`cannot read the ${isToml(file) ? 'configuration' : 'Corefile'} ${file}: ${reason}`, undefined, { cause: error })
   }
 }

@@ -1,5 +1,4 @@
 /** Everything that one reading of a Corefile makes: server blocks with their chains, and where they listen. */
-import { dirname, resolve as resolvePath } from 'node:path'
 import { lookUp, type Report, type Serving } from '../chain/answer.js'
 import { type BuiltChain, buildChain } from '../chain/build.js'
 import { refuse } from '../chain/compose.js'
@@ -13,6 +12,7 @@ import type { Query } from '../query.js'
 import { DEFAULT_UDP_SIZE } from '../reply/size.js'
 import { Routes } from '../route/route.js'
 import { serve } from '../server.js'
+import { folderOf } from './configuration.js'
 import { type BuiltBlock, type PlannedEndpoint, planEndpoints } from './plan.js'
 
 /** How deep look-ups of the server for itself may go. */
@@ -51,11 +51,6 @@ export async function buildInstance(blocks: readonly ServerBlock[], options: Ins
   }
   const plan = planEndpoints(built, defaultPort, (text) => services.log.warn(text))
   return new Instance(built, plan, services, { ...serving, udpSize: settings.get(udpSize) ?? DEFAULT_UDP_SIZE })
-}
-
-/** A Corefile from standard input has no folder: what it names hangs on the working directory, as in CoreDNS. */
-function folderOf(file: string): string {
-  return file === '/dev/stdin' ? process.cwd() : resolvePath(dirname(file))
 }
 
 /** Asks the server itself, routed anew. */

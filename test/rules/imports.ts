@@ -21,6 +21,7 @@ export const order = [
 
 /** Packages that one place alone may import, so that the rest does not depend on their ways. */
 export const owners: readonly { packages: readonly string[]; place: RegExp }[] = [
+  { packages: ['toml'], place: /^src\/corefile\/toml\.ts$/ },
   { packages: ['dns-packet'], place: /^src\/message\/codec\.ts$/ },
   { packages: ['tsyringe', 'reflect-metadata'], place: /^src\/(main|container)\.ts$/ },
   { packages: ['lmdb'], place: /^src\/store\// },

@@ -1,0 +1,33 @@
+import type { Directive } from './directive.js'
+import type { ServerBlock } from './parser.js'
+
+/** What ends a bare word, or would make it syntax: white space as the lexer has it, `#`, quotes, braces, a comma. */
+const NEEDS_QUOTES = /^$|^[{}(,]|["\s\u0085#]|[,{)]$|^import$/
+/** In quotes it would take the quote behind it for a part of the word. */
+const LONE_BACKSLASH = /(?<!\\)(?:\\\\)*\\(?:"|$)/
+
+/** Server blocks as a Corefile. Not every word can stand in one: who prints reads the result, and compares. */
+export function printCorefile(blocks: readonly ServerBlock[]): string {
+  return blocks.map(({ keyTexts, directives }) => `${keyTexts.map(keyWord).join(' ')} {\n${lines(directives, '  ')}}\n`).join('\n')
+}
+
+function lines(directives: readonly Directive[], indent: string): string {
+  return directives
+    .map(({ name, args, block }) => {
+      const words = [name, ...args].map((text) => word(text)).join(' ')
+      return `${indent}${words}${block === undefined ? '' : ` {\n${lines(block, `${indent}  `)}${indent}}`}\n`
+    })
+    .join('')
+}
+
+/** A comma separates keys. */
+function keyWord(text: string): string {
+  return word(text, text.includes(','))
+}
+
+function word(text: string, isQuoted = false): string {
+  // A variable is no brace.
+  const isReference = /^\{[$%][^\s\u0085"#]+$/.test(text) && !/[,{)]$/.test(text)
+  const needsQuotes = isQuoted || (NEEDS_QUOTES.test(text) && !isReference)
+  return needsQuotes && !LONE_BACKSLASH.test(text) ? `"${text.replaceAll('"', '\\"')}"` : text
+}
