@@ -2,30 +2,47 @@
 /** The `skein` command. */
 import { readFileSync, realpathSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { check } from './check/check.js'
+import { checkJson } from './check/json.js'
+import { checkText } from './check/text.js'
 import { processContainer, scopesOf, servicesOf } from './container.js'
-import { type Flag, readArguments, readPort, shownFlags, UsageError } from './process/arguments.js'
+import { nearest } from './corefile/directive.js'
+import { type Arguments, type Flag, readArguments, readPort, shownFlags, UsageError } from './process/arguments.js'
 import { banner } from './process/banner.js'
-import { readConfiguration } from './process/configuration.js'
+import { folderOf, readConfiguration } from './process/configuration.js'
+import { converted } from './process/convert.js'
 import { KV_HELP, kv } from './process/kv.js'
+import { pluginList, pluginText } from './process/plugins.js'
 import { startServer } from './process/run.js'
 import { onReloadSignal, onStopSignal } from './process/signals.js'
 
+const CONF: Flag = {
+  spellings: ['conf'],
+  value: 'FILE',
+  about: 'the Corefile, or the same as TOML in a file FILE.toml; `-` or `stdin` reads a Corefile from standard input (./Corefile)'
+}
+const PORT: Flag = { spellings: ['dns.port', 'p', 'port'], value: 'PORT', about: 'the port of zones that name none (53)' }
+const HELP_FLAG: Flag = { spellings: ['help', 'h'], about: 'print this text' }
+const JSON_FLAG: Flag = { spellings: ['json'], about: 'check, plugins: print JSON' }
+const NO_PLUGINS: Flag = { spellings: ['no-plugins'], about: 'check: import no plugin but Skein’s own, as importing one runs its code' }
+
 const FLAGS: readonly Flag[] = [
-  {
-    spellings: ['conf'],
-    value: 'FILE',
-    about: 'the Corefile; `-` or `stdin` reads standard input (./Corefile, else whoami and log on every zone)'
-  },
-  { spellings: ['dns.port', 'p', 'port'], value: 'PORT', about: 'the port of zones that name none (53)' },
-  { spellings: ['quiet'], about: 'print nothing at the start' },
+  CONF,
+  PORT,
+  { spellings: ['quiet'], about: 'run: print nothing at the start' },
+  JSON_FLAG,
+  NO_PLUGINS,
   { spellings: ['version'], about: 'print the version' },
-  { spellings: ['help', 'h'], about: 'print this text' }
+  HELP_FLAG
 ]
 
 const HELP = `skein: a DNS server composed in a Corefile
 
 Usage:
-  skein [run] [FLAGS]        start the server
+  skein [run] [FLAGS]        start the server; without ./Corefile whoami and log on every zone
+  skein check [FLAGS]        say whether it would start, what its chains are, and what is most likely not meant
+  skein convert [FLAGS]      print the Corefile as TOML, or the TOML as a Corefile
+  skein plugins [NAME]       list the plugins that there are, or print what the one of a directive takes
   skein kv VERB …            read and change the embedded service store; \`skein kv help\`
 
 Flags:
@@ -62,14 +79,54 @@ export async function main(argv: readonly string[]): Promise<void> {
   }
 }
 
+/** The commands that read a configuration, each with its own flags. */
+const COMMANDS: Readonly<Record<string, { flags: readonly Flag[]; most: number; go: (given: Arguments) => Promise<void> | void }>> = {
+  run: { flags: FLAGS, most: 0, go: ({ flags }) => run(flags) },
+  check: { flags: [CONF, PORT, JSON_FLAG, NO_PLUGINS, HELP_FLAG], most: 0, go: ({ flags }) => runCheck(flags) },
+  convert: { flags: [CONF, HELP_FLAG], most: 0, go: ({ flags }) => runConvert(flags) },
+  plugins: { flags: [CONF, JSON_FLAG, HELP_FLAG], most: 1, go: ({ flags, words }) => runPlugins(flags, words[0]) }
+}
+
 async function command(argv: readonly string[]): Promise<void> {
-  const [verb, ...rest] = argv
+  const [verb = '', ...rest] = argv
   if (verb === 'kv') return kv(rest)
-  const { flags, words } = readArguments(verb === 'run' ? rest : argv, FLAGS)
-  if (flags.has('help') || words[0] === 'help') return print(words[1] === 'kv' ? KV_HELP : HELP)
-  if (flags.has('version') || words[0] === 'version') return print(`Skein-${version()}\n${platform()}\n`)
-  if (words.length > 0) throw new UsageError(`unknown command ${JSON.stringify(words[0])}, expected run, kv, help or version`)
-  await run(flags)
+  const named = Object.hasOwn(COMMANDS, verb) ? COMMANDS[verb]! : undefined
+  const { flags, most, go } = named ?? COMMANDS.run!
+  const given = readArguments(named === undefined ? argv : rest, flags)
+  const { words } = given
+  if (given.flags.has('help') || words[0] === 'help') return print(words[1] === 'kv' ? KV_HELP : HELP)
+  if (given.flags.has('version') || words[0] === 'version') return print(`Skein-${version()}\n${platform()}\n`)
+  const extra = words[most]
+  if (extra !== undefined && named === undefined)
+    throw new UsageError(`unknown command ${JSON.stringify(extra)}, expected ${shownCommands(extra)}`)
+  if (extra !== undefined)
+    throw new UsageError(`${verb}: expected ${most === 0 ? 'flags alone' : 'one name'}, not ${JSON.stringify(extra)}`)
+  await go(given)
+}
+
+function shownCommands(word: string): string {
+  const known = [...Object.keys(COMMANDS), 'kv', 'help', 'version']
+  const near = nearest(word, known)
+  return `one of ${known.join(', ')}${near === undefined ? '' : `: did you mean ${near}?`}`
+}
+
+async function runCheck(flags: ReadonlyMap<string, string>): Promise<void> {
+  const defaultPort = readPort(flags.get('dns.port') ?? '53', 'dns.port')
+  const builtInOnly = flags.has('no-plugins')
+  const checked = await check({ conf: flags.get('conf'), defaultPort, builtInOnly, version: `Skein-${version()}` })
+  print(flags.has('json') ? checkJson(checked, defaultPort) : checkText(checked, defaultPort))
+  if (checked.findings.some(({ severity }) => severity === 'error')) process.exitCode = 1
+}
+
+async function runConvert(flags: ReadonlyMap<string, string>): Promise<void> {
+  const configuration = readConfiguration(flags.get('conf'), 'keep')
+  if (configuration.isDefault) throw new UsageError(`convert: ${configuration.file} has no server block, expected -conf FILE`)
+  print(await converted(configuration, (text) => process.stderr.write(`skein: ${text}\n`)))
+}
+
+async function runPlugins(flags: ReadonlyMap<string, string>, name: string | undefined): Promise<void> {
+  const folder = folderOf(flags.get('conf') ?? 'Corefile')
+  print(name === undefined ? await pluginList(folder, flags.has('json')) : await pluginText(name, folder))
 }
 
 async function run(flags: ReadonlyMap<string, string>): Promise<void> {

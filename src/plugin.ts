@@ -103,6 +103,18 @@ export interface Layer {
   ready?(): true | string
   /** Undoes `start`. Called once, in reverse order, also when a later layer's `start` failed. */
   stop?(): MaybePromise<void>
+  /** What `skein check` looks for mistakes with. */
+  readonly reach?: Reach
+}
+
+/** Which questions a layer is for, and whom it asks. Zones are canonical names. */
+export interface Reach {
+  /** Where it does something; in the zones of the server block where left out. */
+  readonly zones?: readonly string[]
+  /** Where every question of its classes ends with it, and none goes on. */
+  readonly ends?: readonly string[]
+  /** The servers that it asks. */
+  readonly asks?: readonly { readonly address: string; readonly port: number }[]
 }
 
 /** What the server lends a plugin. A plugin reaches nothing of the core in any other way. */

@@ -8,5 +8,14 @@ export default {
   api: 1,
   facts: [cacheHit],
   schema,
-  setup: (config, host) => new Cache(readOptions(config), host)
+  setup(config, host) {
+    const options = readOptions(config)
+    const cache = new Cache(options, host)
+    return {
+      reach: { zones: options.zones },
+      handle: (query, next) => cache.handle(query, next),
+      start: () => cache.start(),
+      stop: () => cache.stop()
+    }
+  }
 } satisfies Plugin<typeof schema>

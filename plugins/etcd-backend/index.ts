@@ -42,7 +42,9 @@ export default {
     const options = readOptions(config)
     const store = host.store({ folder: options.store, api: options.api, token: options.token })
     const backend = new Backend(options, store, host)
+    const { zones, fallthrough = [] } = options
     return {
+      reach: { zones, ends: zones.filter((zone) => !fallthrough.some((other) => isWithin(zone, other) || isWithin(other, zone))) },
       handle: (query, next) => backend.handle(query, next),
       start() {
         host.offer(

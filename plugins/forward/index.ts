@@ -9,8 +9,11 @@ export default {
   repeatable: true,
   schema,
   async setup(config, host) {
-    const forwarder = new Forwarder(await readOptions(config, host), host)
+    const options = await readOptions(config, host)
+    const forwarder = new Forwarder(options, host)
+    const { from, except, upstreams } = options
     return {
+      reach: { zones: from, ends: except.length === 0 ? from : [], asks: upstreams },
       start: () => forwarder.start(),
       handle: (query, next) => forwarder.handle(query, next),
       stop: () => forwarder.stop()

@@ -15,6 +15,7 @@ export default {
     const zones = new StubZones(options, store, host)
     const forwarder = new Forwarder(zones, host)
     return {
+      reach: { ends: [...options.zones.keys()], asks: [...options.zones.values()].flat() },
       start() {
         zones.start()
         // What was cached of other servers ends when a zone comes or goes.

@@ -8,6 +8,7 @@ export default {
   schema: { about: 'Answers every query with who asked.' },
   setup() {
     return {
+      reach: { ends: ['.'] },
       handle(query) {
         const { address, port, transport } = query.client
         const bare = address.replace(/%.*$/, '')

@@ -53,16 +53,16 @@ describe('a plugin is loaded by the name of its directive', () => {
   })
 
   test.each(BUILT_IN)('and the built-in %s the same way', async (name) => {
-    expect((await loadPlugin(directive(directiveName(name)), tmpdir())).name).toBe(name)
+    expect((await loadPlugin(directive(directiveName(name)), tmpdir())).plugin.name).toBe(name)
   })
 
   test('with an exports map that has `default`', async () => {
     const folder = installed('hello', hello(), { exports: { '.': { default: './index.js' } } })
-    expect((await loadPlugin(directive('hello'), folder)).name).toBe('hello')
+    expect((await loadPlugin(directive('hello'), folder)).plugin.name).toBe('hello')
   })
 
   test('also where CoreDNS has a directive that Skein has yet to get', async () => {
-    expect((await loadPlugin(directive('rewrite'), installed('rewrite', hello('rewrite')))).name).toBe('rewrite')
+    expect((await loadPlugin(directive('rewrite'), installed('rewrite', hello('rewrite')))).plugin.name).toBe('rewrite')
   })
 
   test('and every built-in one has its place in the order', () => {

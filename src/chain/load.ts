@@ -9,6 +9,15 @@ import { BUILT_IN, directiveName, pluginName, SPELLINGS, STANDARD_ORDER } from '
 /** What a directive may be called. It also keeps paths out of the import below. */
 const NAME = /^[a-z][a-z0-9_-]*$/
 
+/** A plugin that was imported. */
+export interface Loaded {
+  readonly plugin: Plugin
+  /** Where it came from: the URL of a third party's; undefined for a built-in one. */
+  readonly url?: string
+  /** The line that names it, where one does. */
+  readonly directive?: Directive
+}
+
 /**
  * The plugin behind a directive: a built-in one, one that the operator has named, else the npm package `skein-plugin-NAME` as
  * seen from the Corefile's folder, then from where Skein is installed. All are imported the same way.
@@ -16,19 +25,30 @@ const NAME = /^[a-z][a-z0-9_-]*$/
 export async function loadPlugin(
   directive: Directive,
   corefileFolder: string,
-  named: ReadonlyMap<string, Plugin> = new Map()
-): Promise<Plugin> {
+  named: ReadonlyMap<string, Loaded> = new Map()
+): Promise<Loaded> {
   const { name, at } = directive
   const folder = pluginName(name)
-  if (BUILT_IN.includes(folder) && directiveName(folder) === name) {
-    return checkOwn(await import(new URL(`../../plugins/${folder}/index.js`, import.meta.url).href), folder, directive)
-  }
+  if (isBuiltIn(name))
+    return { plugin: checkOwn(await import(new URL(`../../plugins/${folder}/index.js`, import.meta.url).href), folder, directive) }
   const said = named.get(name)
   if (said !== undefined) return said
+  const url = urlOf(directive, corefileFolder)
+  if (url === undefined) throw new ConfigError(unknown(name), at)
+  return { plugin: checkOwn(await importPlugin(url, `skein-plugin-${name}`, directive), name, directive), url }
+}
+
+/** Whether a plugin of Skein's own is behind a directive. */
+export function isBuiltIn(directive: string): boolean {
+  const plugin = pluginName(directive)
+  return BUILT_IN.includes(plugin) && directiveName(plugin) === directive
+}
+
+/** Where the package `skein-plugin-NAME` of a directive is; undefined where it is nowhere. */
+export function urlOf(directive: Directive, corefileFolder: string): string | undefined {
+  const { name, at } = directive
   if (!NAME.test(name)) throw new ConfigError(`${shown(name)} is no directive: a name has lower-case letters, digits, "-" and "_"`, at)
-  const found = packageUrl(`skein-plugin-${name}`, corefileFolder, directive)
-  if (found === undefined) throw new ConfigError(unknown(name), at)
-  return checkOwn(await importPlugin(found, `skein-plugin-${name}`, directive), name, directive)
+  return packageUrl(`skein-plugin-${name}`, corefileFolder, directive)
 }
 
 /** Imports a plugin's module; `spec` is how messages call it. */

@@ -14,6 +14,18 @@ export const STANDARD_ORDER: readonly string[] = [
   'grpc', 'erratic', 'whoami', 'on', 'sign', 'view', 'nomad', 'dynupdate', 'siit'
 ]
 
+/** Pairs of which the first must come first, and what goes wrong where an operator turns them round. */
+export const UNSAFE_ORDERS: readonly (readonly [first: string, second: string, why: string])[] = [
+  ['acl', 'cache', 'what the cache has is told to those whom acl refuses'],
+  ['roundrobin', 'cache', 'what the cache has always comes in the same order'],
+  ['cache', 'stub', 'what stub answers is never cached'],
+  ['cache', 'etcd-backend', 'what etcd answers is never cached'],
+  ['cache', 'forward', 'what forward answers is never cached'],
+  ['cache', 'dnssec', 'every answer is signed anew'],
+  ['stub', 'etcd-backend', 'stub zones within the domain are never asked'],
+  ['etcd-backend', 'forward', 'names of the services are asked of the upstreams']
+]
+
 /** Directives that are spelled otherwise than their plugin. */
 export const SPELLINGS: ReadonlyMap<string, string> = new Map([
   ['etcd', 'etcd-backend'],

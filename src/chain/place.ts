@@ -7,6 +7,8 @@ import type { Put } from './said.js'
 export interface Use {
   readonly directive: Directive
   readonly plugin: Plugin
+  /** Of a third party's plugin: where it was imported from. */
+  readonly url?: string
 }
 
 /** Sorts the uses of a server block into chain order; a third party's plugin stands next to the built-in one that it names, or where the operator puts it. */

@@ -5,8 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { ConfigError, type Directive, nearest, shown } from '../corefile/directive.js'
 import { readBySchema } from '../corefile/read-schema.js'
 import type { Schema } from '../corefile/schema.js'
-import type { Plugin } from '../plugin.js'
-import { checkPlugin, importPlugin, packageUrl } from './load.js'
+import { checkPlugin, importPlugin, type Loaded, packageUrl } from './load.js'
 import { BUILT_IN, directiveName, pluginName, STANDARD_ORDER } from './order.js'
 
 const PLUGIN = {
@@ -39,20 +38,23 @@ export interface Put {
 /** All of it. */
 export interface Said {
   /** Plugins by the directives that they are configured by. */
-  readonly plugins: ReadonlyMap<string, Plugin>
+  readonly plugins: ReadonlyMap<string, Loaded>
   /** By plugin name. */
   readonly order: ReadonlyMap<string, Put>
+  /** The lines whose plugins were not imported, since only built-in ones are. */
+  readonly unread: readonly Directive[]
 }
 
 /** Nothing. */
-export const NOTHING_SAID: Said = { plugins: new Map(), order: new Map() }
+export const NOTHING_SAID: Said = { plugins: new Map(), order: new Map(), unread: [] }
 
 /** Reads the lines of all server blocks and imports the plugins that they name. Throws ConfigError. */
 export async function readSaid(directives: readonly Directive[], folder: string): Promise<Said> {
-  const plugins = new Map<string, Plugin>()
+  const plugins = new Map<string, Loaded>()
   const lines = new Map<string, { spec: string; directive: Directive }>()
   for (const directive of directives.filter(({ name }) => name === 'plugin')) {
-    const { spec, plugin } = await namedPlugin(directive, folder)
+    const { spec, loaded } = await namedPlugin(directive, folder)
+    const { plugin } = loaded
     for (const spelling of plugin.directives ?? [plugin.name]) {
       if (BUILT_IN.includes(pluginName(spelling)) || CHAIN_SCHEMAS.has(spelling))
         throw new ConfigError(`plugin: ${shown(spec)} is configured by ${spelling}, which is a directive of Skein`, directive.at)
@@ -63,20 +65,27 @@ export async function readSaid(directives: readonly Directive[], folder: string)
           `plugin: ${before.directive.at.file}:${before.directive.at.line} names another plugin for the directive ${spelling}`,
           directive.at
         )
-      plugins.set(spelling, plugin)
+      plugins.set(spelling, loaded)
       lines.set(spelling, { spec, directive })
     }
   }
-  return { plugins, order: readOrder(directives) }
+  return { plugins, order: readOrder(directives), unread: [] }
 }
 
-async function namedPlugin(directive: Directive, folder: string): Promise<{ spec: string; plugin: Plugin }> {
+/** The same where only built-in plugins are imported. */
+export function readSaidUnread(directives: readonly Directive[]): Said {
+  const unread = directives.filter(({ name }) => name === 'plugin')
+  for (const directive of unread) readBySchema(directive, PLUGIN)
+  return { plugins: new Map(), order: readOrder(directives), unread }
+}
+
+async function namedPlugin(directive: Directive, folder: string): Promise<{ spec: string; loaded: Loaded }> {
   const [spec] = readBySchema(directive, PLUGIN).args
   const isPath = /^\.{0,2}\//.test(spec) || isAbsolute(spec)
   const url = isPath ? pathToFileURL(resolve(folder, spec)).href : packageUrl(spec, folder, directive)
   if (url === undefined) throw new ConfigError(`plugin: there is no package ${spec} here: npm install ${spec}`, directive.at)
   const module = await importPlugin(url, spec, directive)
-  return { spec, plugin: checkPlugin(module, spec, directive) }
+  return { spec, loaded: { plugin: checkPlugin(module, spec, directive), url, directive } }
 }
 
 function readOrder(directives: readonly Directive[]): ReadonlyMap<string, Put> {

@@ -62,6 +62,11 @@ export class Settings {
   get<T>({ name }: Setting<T>): T | undefined {
     return this.#values.get(name)?.value as T | undefined
   }
+
+  /** The directive that has set it. */
+  directiveOf({ name }: Setting<unknown>): Directive | undefined {
+    return this.#values.get(name)?.directive
+  }
 }
 
 /** One server block while it is configured and while it runs. */

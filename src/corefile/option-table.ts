@@ -20,7 +20,7 @@ export function optionTable(schema: Schema): string {
 }
 
 function argumentRow(argument: Argument): string[] {
-  const given = argument.optional === true ? shownDefault(argument.default, argument) : 'required'
+  const given = argument.optional === true ? codedDefault(argument.default, argument) : 'required'
   return [code(`${argument.name}${argument.rest === true ? '…' : ''}`), given, sentence([argument.about, limits(argument)])]
 }
 
@@ -32,7 +32,7 @@ function optionRows(options: readonly (readonly [string, Option])[], outer: stri
     const about = sentence([option.about, ...args.map((one) => limits(one, args.length > 1)), option.repeats && 'may stand several times'])
     const syntax = [`${outer}${name}`, ...args.map(shownArgument)].join(' ')
     return [
-      [code(syntax), isFlag && option.repeats !== true ? 'off' : shownDefault(option.default, args[0]), about],
+      [code(syntax), isFlag && option.repeats !== true ? 'off' : codedDefault(option.default, args[0]), about],
       ...optionRows(Object.entries(option.options ?? {}), `${outer}${name} › `)
     ]
   })
@@ -57,13 +57,19 @@ function shownArgument({ name, rest, optional }: Argument): string {
   return optional === true ? `[${word}]` : word
 }
 
-function shownDefault(value: unknown, type: ValueType | undefined): string {
+function codedDefault(value: unknown, type: ValueType | undefined): string {
+  const text = shownDefault(value, type)
+  return text === '' ? '' : code(text)
+}
+
+/** A default as an operator would write it; empty for none. */
+export function shownDefault(value: unknown, type: ValueType | undefined): string {
   if (value === undefined) return ''
   const words = (Array.isArray(value) ? value : [value]).map((word: unknown) => {
     if (typeof word === 'boolean') return word ? 'on' : 'off'
     return type?.type === 'duration' && typeof word === 'number' ? shownDuration(word) : String(word)
   })
-  return words.length === 0 ? '' : code(words.join(' '))
+  return words.join(' ')
 }
 
 /** What a value may be, where its type alone does not say it; with its name where there are several. */

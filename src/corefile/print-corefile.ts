@@ -14,7 +14,7 @@ export function printCorefile(blocks: readonly ServerBlock[]): string {
 function lines(directives: readonly Directive[], indent: string): string {
   return directives
     .map(({ name, args, block }) => {
-      const words = [name, ...args].map((text) => word(text)).join(' ')
+      const words = [name, ...args].map((text) => shownWord(text)).join(' ')
       return `${indent}${words}${block === undefined ? '' : ` {\n${lines(block, `${indent}  `)}${indent}}`}\n`
     })
     .join('')
@@ -22,10 +22,11 @@ function lines(directives: readonly Directive[], indent: string): string {
 
 /** A comma separates keys. */
 function keyWord(text: string): string {
-  return word(text, text.includes(','))
+  return shownWord(text, text.includes(','))
 }
 
-function word(text: string, isQuoted = false): string {
+/** A word as a Corefile has it: in quotes where it needs them. */
+export function shownWord(text: string, isQuoted = false): string {
   // A variable is no brace.
   const isReference = /^\{[$%][^\s\u0085"#]+$/.test(text) && !/[,{)]$/.test(text)
   const needsQuotes = isQuoted || (NEEDS_QUOTES.test(text) && !isReference)

@@ -85,8 +85,8 @@ async function schemasOf(blocks: readonly ServerBlock[], folder: string, warn: (
 }
 
 async function schemaOf(directive: Directive, folder: string, { plugins }: Said): Promise<Schema | undefined> {
-  const plugin = await loadPlugin(directive, folder, plugins).catch(orNothing(undefined))
-  return plugin === undefined ? undefined : (plugin.schema ?? { about: '' })
+  const loaded = await loadPlugin(directive, folder, plugins).catch(orNothing(undefined))
+  return loaded === undefined ? undefined : (loaded.plugin.schema ?? { about: '' })
 }
 
 /** Converting needs no plugin: what is wrong with one is for the start to tell. */

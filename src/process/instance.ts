@@ -1,10 +1,11 @@
 /** Everything that one reading of a Corefile makes: server blocks with their chains, and where they listen. */
 import { lookUp, type Report, type Serving } from '../chain/answer.js'
-import { type BuiltChain, buildChain } from '../chain/build.js'
+import { attempting, type BuildOptions, type BuiltChain, buildChain } from '../chain/build.js'
 import { refuse } from '../chain/compose.js'
 import { startAll, stopAll } from '../chain/lifecycle.js'
-import { readSaid } from '../chain/said.js'
+import { NOTHING_SAID, readSaid, readSaidUnread, type Said } from '../chain/said.js'
 import { BlockScope, type ProcessServices, Settings } from '../chain/scope.js'
+import type { Place } from '../corefile/directive.js'
 import type { ServerBlock } from '../corefile/parser.js'
 import type { Endpoint } from '../listen/listeners.js'
 import { type Log, listenAddresses, type MaybePromise, type Reply, udpSize, zonesServed } from '../plugin.js'
@@ -22,12 +23,14 @@ const MAX_DEPTH = 8
 export type MakeScope = (folder: string, settings: Settings, resolve: (query: Query) => MaybePromise<Reply>) => BlockScope
 
 /** What {@link buildInstance} needs besides the server blocks. */
-export interface InstanceOptions {
+export interface InstanceOptions extends BuildOptions {
   readonly services: ProcessServices
   /** Of the Corefile; relative paths hang on its folder. */
   readonly file: string
   readonly defaultPort: number
   readonly makeScope?: MakeScope
+  /** Told of zones that another block hides; the log is where left out. */
+  readonly warn?: (text: string, at: Place) => void
 }
 
 /** Builds everything and opens nothing. Throws ConfigError. */
@@ -37,20 +40,25 @@ export async function buildInstance(blocks: readonly ServerBlock[], options: Ins
   const serving = { udpSize: DEFAULT_UDP_SIZE, clock: services.clock, report: reportTo(services.log) }
   const makeScope: MakeScope = options.makeScope ?? ((folder, shared, resolve) => new BlockScope(services, folder, shared, resolve))
   const folder = folderOf(file)
-  const said = await readSaid(
-    blocks.flatMap(({ directives }) => directives),
-    folder
-  )
+  const attempt = attempting(options.report)
+  const directives = blocks.flatMap((block) => block.directives)
+  let said = NOTHING_SAID
+  await attempt(async () => {
+    said = options.builtInOnly === true ? readSaidUnread(directives) : await readSaid(directives, folder)
+  })
   const built: BuiltBlock[] = []
   for (const block of blocks) {
     const routes = new Routes<BuiltChain>()
     const home = { routes }
     const scope = makeScope(folder, settings, (query) => resolveWithin(home.routes, query, serving))
-    const chain = await buildChain(block.directives, scope, said)
+    const chain = await buildChain(block.directives, scope, said, options)
     built.push({ block, chain, scope, home, addresses: scope.settings.get(listenAddresses) ?? ['0.0.0.0', '::'] })
   }
-  const plan = planEndpoints(built, defaultPort, (text) => services.log.warn(text))
-  return new Instance(built, plan, services, { ...serving, udpSize: settings.get(udpSize) ?? DEFAULT_UDP_SIZE })
+  let plan: readonly PlannedEndpoint[] = []
+  await attempt(() => {
+    plan = planEndpoints(built, defaultPort, options.warn ?? ((text) => services.log.warn(text)))
+  })
+  return new Instance({ blocks: built, said, plan }, services, { ...serving, udpSize: settings.get(udpSize) ?? DEFAULT_UDP_SIZE })
 }
 
 /** Asks the server itself, routed anew. */
@@ -78,16 +86,25 @@ function oneLine(error: unknown): string {
   }
 }
 
+/** What a configuration was built into. */
+interface Built {
+  readonly blocks: readonly BuiltBlock[]
+  readonly said: Said
+  readonly plan: readonly PlannedEndpoint[]
+}
+
 /** Server blocks with their chains, set up; started and stopped as a whole. */
 export class Instance {
+  readonly blocks: readonly BuiltBlock[]
+  readonly said: Said
   readonly plan: readonly PlannedEndpoint[]
   readonly serving: Serving
-  readonly #blocks: readonly BuiltBlock[]
   readonly #services: ProcessServices
   #stopped: Promise<void> | undefined
 
-  constructor(blocks: readonly BuiltBlock[], plan: readonly PlannedEndpoint[], services: ProcessServices, serving: Serving) {
-    this.#blocks = blocks
+  constructor({ blocks, said, plan }: Built, services: ProcessServices, serving: Serving) {
+    this.blocks = blocks
+    this.said = said
     this.plan = plan
     this.#services = services
     this.serving = serving
@@ -126,10 +143,10 @@ export class Instance {
 
   /** The zones that plugins answer for with data of their own. */
   get zonesServed(): readonly string[] {
-    return this.#blocks.flatMap(({ scope }) => scope.find(zonesServed)).flat()
+    return this.blocks.flatMap(({ scope }) => scope.find(zonesServed)).flat()
   }
 
   get #layers() {
-    return this.#blocks.flatMap(({ chain }) => chain.layers)
+    return this.blocks.flatMap(({ chain }) => chain.configured).map(({ layer }) => layer)
   }
 }

@@ -11,7 +11,7 @@ import { type BuiltBlock, type PlannedEndpoint, planEndpoints } from './plan.js'
 function built(corefile: string): BuiltBlock[] {
   return parseCorefile(corefile, 'Corefile').blocks.map((block) => {
     const bind = block.directives.find(({ name }) => name === 'bind')
-    const chain: BuiltChain = { layers: [], chains: new Chains([]) }
+    const chain: BuiltChain = { configured: [], leftOut: [], chains: new Chains([]) }
     return { block, chain, scope: {} as BlockScope, home: { routes: new Routes<BuiltChain>() }, addresses: bind?.args ?? ['0.0.0.0', '::'] }
   })
 }

@@ -1,7 +1,7 @@
 /** From server blocks to addresses: which zones are served where. */
 import type { BuiltChain } from '../chain/build.js'
 import type { BlockScope } from '../chain/scope.js'
-import { ConfigError } from '../corefile/directive.js'
+import { ConfigError, type Place } from '../corefile/directive.js'
 import type { ServerBlock } from '../corefile/parser.js'
 import { isWildcard } from '../listen/addresses.js'
 import { shownAddress } from '../query.js'
@@ -38,9 +38,13 @@ interface Group {
 
 /**
  * Groups the zones of all server blocks by address and port. Throws ConfigError where a zone is served twice at one; `warn` is
- * told where a block that names an address hides another's zone there.
+ * told where a block that names an address hides another's zone there, and where that other block stands.
  */
-export function planEndpoints(blocks: readonly BuiltBlock[], defaultPort: number, warn: (text: string) => void): PlannedEndpoint[] {
+export function planEndpoints(
+  blocks: readonly BuiltBlock[],
+  defaultPort: number,
+  warn: (text: string, hidden: Place) => void
+): PlannedEndpoint[] {
   const groups = groupsOf(blocks, defaultPort)
   return groups.map(({ address, port, served }) => {
     const routes = new Routes<BuiltChain>()
@@ -52,7 +56,8 @@ export function planEndpoints(blocks: readonly BuiltBlock[], defaultPort: number
     for (const other of behind(groups, address, port)) {
       if (!add(other))
         warn(
-          `${other.zone} on ${shownAddress(address, port)} is served by the block that names the address, not by ${placeOf(other.built)}`
+          `${other.zone} on ${shownAddress(address, port)} is served by the block that names the address, not by ${placeOf(other.built)}`,
+          other.built.block.at
         )
     }
     return { address, port, routes }

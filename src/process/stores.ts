@@ -93,6 +93,11 @@ export class EmbeddedStores implements Stores {
     if (errors.length > 0) throw new AggregateError(errors, 'a store did not close cleanly')
   }
 
+  /** What was asked for, whether it is open or not. */
+  get used(): readonly { readonly options: StoreOptions; readonly at: Directive }[] {
+    return [...this.#used.values()]
+  }
+
   /** The folders that are open, and where the keys API of each listens. */
   get opened(): readonly { folder: string; api: string | undefined }[] {
     return [...this.#used.values()].map(({ options, keys }) => ({ folder: options.folder, api: keys?.address }))

@@ -11,8 +11,13 @@ const known = new Set([STORE_FILE, `${STORE_FILE}-lock`, `${STORE_FILE}.new`, `$
 
 /** Makes the folder, or sees that it is one that a store may be in. */
 export function prepareFolder(folder: string): void {
+  if (!checkFolder(folder)) makeFolder(folder)
+}
+
+/** Whether there is a folder. Throws StoreError where no store may be in it; makes and opens nothing. */
+export function checkFolder(folder: string): boolean {
   const found = lookAt(folder)
-  if (found === undefined) return makeFolder(folder)
+  if (found === undefined) return false
   if (!found.isDirectory()) throw new StoreError(`the store folder ${folder} is not a folder: move that file away, or name another folder`)
   try {
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
@@ -27,6 +32,19 @@ export function prepareFolder(folder: string): void {
   const foreign = readdirSync(folder).filter((name) => !isKnown(name))
   if (foreign.length > 0 && !existsSync(join(folder, STORE_FILE)))
     throw new StoreError(`the store folder ${folder} holds other files (${foreign[0]}) and no Skein store: name an empty folder`)
+  return true
+}
+
+/** Throws StoreError where a folder that is missing cannot be made. */
+export function checkMakeable(folder: string): void {
+  let above = dirname(folder)
+  while (!existsSync(above)) above = dirname(above)
+  try {
+    if (!statSync(above).isDirectory()) throw Object.assign(new Error(above), { code: 'ENOTDIR' })
+    accessSync(above, constants.W_OK | constants.X_OK)
+  } catch (error) {
+    throw new StoreError(`the store folder ${folder} cannot be made (${codeOf(error)}): make it, or name another folder`, { cause: error })
+  }
 }
 
 /** Sees that the database, where there is one, can be mapped without ending the process. */

@@ -15,7 +15,7 @@ export const order = [
   ['listen'],
   ['server'],
   ['process'],
-  ['testing'],
+  ['testing', 'check'],
   ['main', 'container']
 ]
 

@@ -1,0 +1,104 @@
+/** `skein check`: would this configuration start, and does it say what is meant? Opens nothing: no socket, no store. */
+import type { ProcessServices } from '../chain/scope.js'
+import { ConfigError, type Place } from '../corefile/directive.js'
+import type { Warning } from '../corefile/warnings.js'
+import type { Log } from '../plugin.js'
+import { systemClock } from '../process/clock.js'
+import { type Configuration, readConfiguration } from '../process/configuration.js'
+import { buildInstance, type Instance } from '../process/instance.js'
+import { PromRegistry } from '../process/metrics.js'
+import { SystemRandom } from '../process/random.js'
+import { Sharing } from '../process/shares.js'
+import { EmbeddedStores } from '../process/stores.js'
+import { addressFindings, storeFindings } from './addresses.js'
+import { type Finding, failure, warning } from './finding.js'
+import { loopFindings } from './loops.js'
+import { type Machine, thisMachine } from './machine.js'
+import { orderFindings } from './orders.js'
+import { reachFindings } from './reach.js'
+
+/** What is checked, and how. */
+export interface CheckOptions {
+  /** As `-conf` has it. */
+  readonly conf?: string | undefined
+  readonly defaultPort: number
+  /** Imports no plugin but Skein's own. */
+  readonly builtInOnly: boolean
+  readonly version: string
+  readonly machine?: Machine
+}
+
+/** What came of it. */
+export interface Checked {
+  /** Undefined where the file cannot be read or parsed. */
+  readonly configuration: Configuration | undefined
+  readonly instance: Instance | undefined
+  /** Errors first, each list in the order of the file. */
+  readonly findings: readonly Finding[]
+}
+
+/** Reads and builds a configuration, starts nothing of it, and looks for mistakes. Throws only what is a fault of Skein or a plugin. */
+export async function check(options: CheckOptions): Promise<Checked> {
+  const findings: Finding[] = []
+  const report = (error: ConfigError): void => void findings.push(failure('configuration', withoutPlace(error.message, error.at), error.at))
+  const configuration = readOrReport(options.conf, report)
+  if (configuration === undefined) return { configuration, instance: undefined, findings }
+  findings.push(...configuration.warnings.map(fromWarning))
+  const stores = new EmbeddedStores(systemClock, NO_LOG)
+  const instance = await buildInstance(configuration.blocks, {
+    services: { ...quietServices(options.version), stores, log: collecting(findings) },
+    file: configuration.file,
+    defaultPort: options.defaultPort,
+    builtInOnly: options.builtInOnly,
+    report,
+    warn: (text, at) => findings.push(warning('shadowed', text, at))
+  })
+  const machine = options.machine ?? thisMachine()
+  findings.push(
+    ...addressFindings(instance, options.defaultPort, machine),
+    ...storeFindings(stores, instance, machine),
+    ...reachFindings(instance),
+    ...loopFindings(instance, machine),
+    ...orderFindings(instance)
+  )
+  return { configuration, instance, findings: inOrder(findings) }
+}
+
+function readOrReport(conf: string | undefined, report: (error: ConfigError) => void): Configuration | undefined {
+  try {
+    return readConfiguration(conf)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    report(error)
+    return undefined
+  }
+}
+
+/** Parts of the process that do nothing while nothing runs. */
+function quietServices(version: string): Omit<ProcessServices, 'stores' | 'log'> {
+  return { clock: systemClock, random: new SystemRandom(), metrics: new PromRegistry(), shares: new Sharing(), version }
+}
+
+const NO_LOG: Log = { debug() {}, info() {}, warn() {}, error() {}, line() {} }
+
+/** What plugins tell the operator while they are set up. */
+function collecting(findings: Finding[]): Log {
+  const keep = (text: string): void => void findings.push(warning('plugin', text, undefined))
+  return { ...NO_LOG, warn: keep, error: keep }
+}
+
+function fromWarning({ text, at }: Warning): Finding {
+  return warning('read-oddly', withoutPlace(text, at), at)
+}
+
+/** A message without the place that it starts with. */
+function withoutPlace(text: string, at: Place | undefined): string {
+  const prefix = at === undefined ? '' : `${at.file}:${at.line}: `
+  return text.startsWith(prefix) ? text.slice(prefix.length) : text
+}
+
+function inOrder(findings: readonly Finding[]): Finding[] {
+  const rank = ({ severity }: Finding): number => (severity === 'error' ? 0 : 1)
+  const line = ({ at }: Finding): number => at?.line ?? Number.MAX_SAFE_INTEGER
+  return findings.toSorted((a, b) => rank(a) - rank(b) || (a.at?.file === b.at?.file ? line(a) - line(b) : 0))
+}

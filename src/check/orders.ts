@@ -1,0 +1,44 @@
+import { directiveName, pluginName, UNSAFE_ORDERS } from '../chain/order.js'
+import type { Instance } from '../process/instance.js'
+import { type Finding, warning } from './finding.js'
+
+/** Plugins in an order that undoes what one of them is for, and lines that order or name what is not there. */
+export function orderFindings({ blocks, said }: Instance): Finding[] {
+  return [
+    ...blocks.flatMap(({ chain: { configured } }) =>
+      unsafe(
+        configured.map(({ plugin }) => plugin.name),
+        said
+      )
+    ),
+    ...unused(blocks, said)
+  ]
+}
+
+type Said = Instance['said']
+
+function unsafe(names: readonly string[], said: Said): Finding[] {
+  return UNSAFE_ORDERS.flatMap(([first, second, why]) => {
+    const [one, other] = [names.indexOf(first), names.indexOf(second)]
+    if (one < 0 || other < 0 || one < other) return []
+    const { directive } = said.order.get(first) ?? said.order.get(second) ?? {}
+    return [warning('unsafe-order', `order: ${directiveName(second)} stands before ${directiveName(first)}: ${why}`, directive?.at)]
+  })
+}
+
+function unused(blocks: Instance['blocks'], said: Said): Finding[] {
+  const present = new Set(
+    blocks.flatMap(({ chain: { configured, leftOut } }) => [
+      ...configured.map(({ plugin }) => plugin.name),
+      ...leftOut.map(({ name }) => pluginName(name))
+    ])
+  )
+  const orders = [...said.order].filter(([name]) => !present.has(name))
+  const plugins = new Map(
+    [...said.plugins.values()].map(({ plugin, directive }) => [plugin.name, directive] as const).filter(([name]) => !present.has(name))
+  )
+  return [
+    ...orders.map(([name, { directive }]) => warning('unused-line', `order: no server block has ${directiveName(name)}`, directive.at)),
+    ...[...plugins].map(([name, directive]) => warning('unused-line', `plugin: no server block has ${name}`, directive?.at))
+  ]
+}
