@@ -17,6 +17,7 @@ export const packages = {
   unshare: 'util-linux',
   nsenter: 'util-linux',
   curl: 'curl',
+  strace: 'strace',
   python3: 'python3'
 }
 

@@ -15,6 +15,7 @@ export const toolNames = [
   'unshare',
   'nsenter',
   'curl',
+  'strace',
   'python3'
 ] as const
 

@@ -1,6 +1,6 @@
 /** `skein check`: would this configuration start, and does it say what is meant? Opens nothing: no socket, no store. */
 import type { ProcessServices } from '../chain/scope.js'
-import { ConfigError, type Place } from '../corefile/directive.js'
+import { ConfigError } from '../corefile/directive.js'
 import type { Warning } from '../corefile/warnings.js'
 import type { Log } from '../plugin.js'
 import { systemClock } from '../process/clock.js'
@@ -33,14 +33,14 @@ export interface Checked {
   /** Undefined where the file cannot be read or parsed. */
   readonly configuration: Configuration | undefined
   readonly instance: Instance | undefined
-  /** Errors first, each list in the order of the file. */
+  /** Errors first, each list in the order of the file, and then what has no place. */
   readonly findings: readonly Finding[]
 }
 
 /** Reads and builds a configuration, starts nothing of it, and looks for mistakes. Throws only what is a fault of Skein or a plugin. */
 export async function check(options: CheckOptions): Promise<Checked> {
   const findings: Finding[] = []
-  const report = (error: ConfigError): void => void findings.push(failure('configuration', withoutPlace(error.message, error.at), error.at))
+  const report = (error: ConfigError): void => void findings.push(failure('configuration', error.problem, error.at))
   const configuration = readOrReport(options.conf, report)
   if (configuration === undefined) return { configuration, instance: undefined, findings }
   findings.push(...configuration.warnings.map(fromWarning))
@@ -88,17 +88,14 @@ function collecting(findings: Finding[]): Log {
 }
 
 function fromWarning({ text, at }: Warning): Finding {
-  return warning('read-oddly', withoutPlace(text, at), at)
-}
-
-/** A message without the place that it starts with. */
-function withoutPlace(text: string, at: Place | undefined): string {
-  const prefix = at === undefined ? '' : `${at.file}:${at.line}: `
-  return text.startsWith(prefix) ? text.slice(prefix.length) : text
+  return warning('read-oddly', text.slice(`${at.file}:${at.line}: `.length), at)
 }
 
 function inOrder(findings: readonly Finding[]): Finding[] {
   const rank = ({ severity }: Finding): number => (severity === 'error' ? 0 : 1)
-  const line = ({ at }: Finding): number => at?.line ?? Number.MAX_SAFE_INTEGER
-  return findings.toSorted((a, b) => rank(a) - rank(b) || (a.at?.file === b.at?.file ? line(a) - line(b) : 0))
+  const compare = ({ at: a }: Finding, { at: b }: Finding): number => {
+    if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined)
+    return a.file === b.file ? a.line - b.line : 0
+  }
+  return [...findings].sort((a, b) => rank(a) - rank(b) || compare(a, b))
 }

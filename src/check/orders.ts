@@ -27,12 +27,11 @@ function unsafe(names: readonly string[], said: Said): Finding[] {
 }
 
 function unused(blocks: Instance['blocks'], said: Said): Finding[] {
-  const present = new Set(
-    blocks.flatMap(({ chain: { configured, leftOut } }) => [
-      ...configured.map(({ plugin }) => plugin.name),
-      ...leftOut.map(({ name }) => pluginName(name))
-    ])
-  )
+  const inBlocks = blocks.flatMap(({ block, chain }) => [
+    ...block.directives.map(({ name }) => pluginName(name)),
+    ...chain.configured.map(({ plugin }) => plugin.name)
+  ])
+  const present = new Set(inBlocks)
   const orders = [...said.order].filter(([name]) => !present.has(name))
   const plugins = new Map(
     [...said.plugins.values()].map(({ plugin, directive }) => [plugin.name, directive] as const).filter(([name]) => !present.has(name))

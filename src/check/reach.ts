@@ -1,5 +1,6 @@
 /** Questions that never come where they are meant to go. */
 import type { Configured } from '../chain/build.js'
+import { CHAIN_SCHEMAS } from '../chain/said.js'
 import type { Directive } from '../corefile/directive.js'
 import { isWithin } from '../message/name.js'
 import type { Instance } from '../process/instance.js'
@@ -12,7 +13,9 @@ export function reachFindings({ blocks }: Instance): Finding[] {
   return blocks.flatMap((built) => {
     const { configured, leftOut } = built.chain
     const handling = configured.filter(({ layer }) => layer.handle !== undefined)
-    if (handling.length === 0 && leftOut.length === 0)
+    // One that is wrong might have answered.
+    const isWhole = built.block.directives.filter(({ name }) => !CHAIN_SCHEMAS.has(name)).length === configured.length + leftOut.length
+    if (handling.length === 0 && leftOut.length === 0 && isWhole)
       return [warning('no-answer', 'nothing in this server block answers, so every question is refused', built.block.at)]
     return handling.flatMap((use, index) => layerFindings(use, handling.slice(0, index), built, blocks))
   })

@@ -12,10 +12,13 @@ const LONGEST_SHOWN = 60
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly code = 'SKEIN_CONFIG'
+  /** The message without the place. */
+  readonly problem: string
   readonly at: Place | undefined
 
   constructor(problem: string, at?: Place, options?: ErrorOptions) {
     super(at === undefined ? problem : `${at.file}:${at.line}: ${problem}`, options)
+    this.problem = problem
     this.at = at
   }
 }
@@ -126,7 +129,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   // What is longer than any name is no slip of one, and comparing it is slow.
   if (word.length > LONGEST_SHOWN) return undefined
   let best: string | undefined
-  let least = Math.max(1, Math.floor(word.length / 3)) + 1
+  let least = Math.max(1, Math.floor((word.length + 1) / 3)) + 1
   for (const candidate of known) {
     const distance = editDistance(word.toLowerCase(), candidate)
     if (distance < least) {

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { loadPlugin } from '../chain/load.js'
 import { BUILT_IN, directiveName, STANDARD_ORDER } from '../chain/order.js'
 import { CHAIN_SCHEMAS } from '../chain/said.js'
-import { Directive } from '../corefile/directive.js'
+import { ConfigError, Directive } from '../corefile/directive.js'
 import { optionTable } from '../corefile/option-table.js'
 import type { Schema } from '../corefile/schema.js'
 
@@ -58,9 +58,14 @@ export async function pluginText(directive: string, folder: string): Promise<str
 }
 
 async function schemaOf(name: string, folder: string): Promise<Schema> {
-  const at = { file: 'plugins', line: 1, column: 1 }
-  const { plugin } = await loadPlugin(new Directive(name, [], at, ['.']), folder)
-  return plugin.schema ?? { about: 'Takes nothing.' }
+  // No file has this line.
+  const at = { file: '', line: 1, column: 1 }
+  try {
+    const { plugin } = await loadPlugin(new Directive(name, [], at, ['.']), folder)
+    return plugin.schema ?? { about: 'Takes nothing.' }
+  } catch (error) {
+    throw error instanceof ConfigError ? new ConfigError(error.problem, undefined, { cause: error }) : error
+  }
 }
 
 async function builtInPlugins(): Promise<Listed[]> {

@@ -1,0 +1,257 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { check } from './check.js'
+import { shownFinding } from './finding.js'
+import type { Machine } from './machine.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'skein-check-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** A packaged acl, which Skein has a place for and does not have. */
+mkdirSync(join(folder, 'node_modules/skein-plugin-acl'), { recursive: true })
+writeFileSync(join(folder, 'node_modules/skein-plugin-acl/package.json'), '{"type":"module","exports":"./index.js"}')
+writeFileSync(
+  join(folder, 'node_modules/skein-plugin-acl/index.js'),
+  "export default { name: 'acl', api: 1, setup: () => ({ handle: (query, next) => next(query) }) }"
+)
+writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+writeFileSync(join(folder, 'mine.js'), "export default { name: 'mine', api: 1, setup: () => ({}) }")
+writeFileSync(join(folder, 'file'), '')
+writeFileSync(join(folder, 'resolv.conf'), 'nameserver 127.0.0.1\nnameserver nonsense\n')
+
+const machine: Machine = {
+  has: (address) => ['127.0.0.1', '::1', '192.0.2.1', '0.0.0.0', '::'].includes(address),
+  bindsAny: false,
+  firstPort: 0
+}
+
+/** What is found, as `CODE FILE:LINE: PROBLEM`. */
+async function found(corefile: string, of: Partial<Machine> = {}, builtInOnly = false): Promise<string[]> {
+  const conf = join(folder, 'Corefile')
+  writeFileSync(conf, corefile)
+  const { findings } = await check({ conf, defaultPort: 53, builtInOnly, version: 'Skein-test', machine: { ...machine, ...of } })
+  return findings.map((finding) => `${finding.severity} ${finding.code} ${shownFinding(finding).replaceAll(`${folder}/`, '')}`)
+}
+
+test('a configuration that says what is meant has nothing to find', async () => {
+  const corefile = `example.org 192.0.2.0/24 {
+  prometheus
+  errors
+  log example.org
+  loadbalance
+  cache 30 example.org
+  stub skydns.example.org {
+    zone lab.example.org 192.0.2.53
+    store
+  }
+  chaos
+  etcd skydns.example.org 192.0.2.0/24 {
+    store
+    fallthrough 192.0.2.0/24
+  }
+  forward . 192.0.2.53 {
+    except example.org
+  }
+  whoami
+}
+a.example.org {
+  bind 127.0.0.1
+  forward . 127.0.0.1:1053
+}
+.:1053 {
+  whoami
+}
+`
+  expect(await found(corefile)).toEqual([])
+})
+
+describe('what keeps the server from starting is an error, and all of it is told', () => {
+  test.each<[string, string, string[]]>([
+    [
+      'a file that is no Corefile',
+      '. {\n',
+      ['configuration Corefile:1: the file ends in the block that Corefile:1 opens, expected } on a line of its own']
+    ],
+    [
+      'several lines of several blocks',
+      'a {\n  cache x y z..\n  forwrd . 192.0.2.1\n}\nb {\n  bufsize 1\n  log {\n    format x\n  }\n}',
+      [
+        'configuration Corefile:2: cache: "z..": no domain name: an empty label in the name "z..", expected one such as example.org',
+        'configuration Corefile:3: unknown directive "forwrd": did you mean forward?',
+        'configuration Corefile:6: bufsize: expected a whole number from 512 to 4096, not "1"',
+        'configuration Corefile:8: log: unknown option "format", expected none'
+      ]
+    ],
+    [
+      'a zone that is served twice',
+      'a {\n  whoami\n}\na {\n  whoami\n}',
+      ['configuration Corefile:4: a: Corefile:1 serves a. on port 53 already, expected each zone once']
+    ],
+    [
+      'a directive that stands twice',
+      'a {\n  cache\n  cache\n  whoami\n}',
+      ['configuration Corefile:3: cache: may stand only once in a server block, and stands in line 2 already']
+    ],
+    [
+      'an address of somebody else',
+      '. {\n  bind 127.0.0.1 203.0.113.7\n  whoami\n}',
+      ['address Corefile:2: bind: this machine has no address 203.0.113.7, expected one of its own']
+    ],
+    [
+      'a keys API on an address of somebody else',
+      '. {\n  etcd a {\n    store\n    api 203.0.113.7:4001\n  }\n}',
+      ['address Corefile:2: etcd: this machine has no address 203.0.113.7 for the keys API, expected one of its own']
+    ],
+    [
+      'a keys API where DNS is',
+      '.:4001 {\n  etcd a {\n    store\n  }\n}',
+      ['address Corefile:2: etcd: the keys API is to listen on 127.0.0.1:4001, where DNS is served on 0.0.0.0:4001, expected another port']
+    ],
+    [
+      'a store in a file',
+      '. {\n  etcd a {\n    store ./file\n  }\n}',
+      ['store Corefile:2: the store folder file is not a folder: move that file away, or name another folder']
+    ],
+    [
+      'a store below a file',
+      '. {\n  etcd a {\n    store ./file/data\n  }\n}',
+      ['store Corefile:2: the store folder file/data cannot be reached (ENOTDIR): give this user the folders above it']
+    ],
+    [
+      'a plugin that is not there',
+      '. {\n  plugin ./nothere.js\n  whoami\n}',
+      ['configuration Corefile:2: plugin: ./nothere.js cannot be loaded: ']
+    ]
+  ])('%s', async (_title, corefile, errors) => {
+    const all = await found(corefile)
+    expect(all.map((line) => line.slice(0, 'error '.length))).toEqual(errors.map(() => 'error '))
+    for (const [index, error] of errors.entries()) expect(all[index]).toContain(`error ${error}`)
+  })
+
+  test('but not an address that comes later, where the machine allows that', async () => {
+    expect(await found('. {\n  bind 203.0.113.7\n  whoami\n}', { bindsAny: true })).toEqual([])
+  })
+})
+
+describe('what is most likely not meant is a warning', () => {
+  test.each<[string, string, string[]]>([
+    [
+      'a plugin behind one that answers all',
+      '. {\n  forward . 192.0.2.53\n  whoami\n}',
+      ['unreachable Corefile:3: whoami: it is never asked: forward in line 2 stands before it and answers all']
+    ],
+    [
+      'a second of its kind',
+      '. {\n  forward . 192.0.2.53\n  forward example.org 192.0.2.54\n}',
+      ['unreachable Corefile:3: forward: it is never asked: forward in line 2 stands before it and answers all']
+    ],
+    [
+      'a forward for the zone of a store',
+      '. {\n  etcd a.test {\n    store\n  }\n  forward a.test 192.0.2.53\n}',
+      ['unreachable Corefile:5: forward: it is never asked: etcd in line 2 stands before it and answers all']
+    ],
+    [
+      'a zone outside of its block',
+      'a.test {\n  forward b.test 192.0.2.53\n}',
+      ['outside Corefile:2: forward: b.test. is outside of the zones of its server block, so it is never asked']
+    ],
+    [
+      'a zone that another block has',
+      '. {\n  etcd a.test {\n    store\n  }\n}\na.test {\n  whoami\n}',
+      ['shadowed Corefile:2: etcd: a.test. is served by the server block of Corefile:6, so it is never asked for that here']
+    ],
+    [
+      'a block that names an address before one that listens everywhere',
+      '. {\n  bind 127.0.0.1\n  whoami\n}\n. {\n  whoami\n}',
+      ['shadowed Corefile:5: . on 127.0.0.1:53 is served by the block that names the address, not by Corefile:5']
+    ],
+    [
+      'a block that answers nothing',
+      '. {\n  log\n  errors\n}',
+      ['no-answer Corefile:1: nothing in this server block answers, so every question is refused']
+    ],
+    [
+      'a variable that is not set',
+      '. {\n  whoami\n  log {$SKEIN_TEST_UNSET}a\n}',
+      ['read-oddly Corefile:3: the environment variable "SKEIN_TEST_UNSET" is not set, and is read as an empty text']
+    ],
+    [
+      'a resolv.conf that is odd',
+      '. {\n  forward . resolv.conf\n}',
+      [
+        'asks-itself Corefile:2: forward: 127.0.0.1:53 is this server, and the question comes back to this server block',
+        'plugin plugin/forward: resolv.conf: the nameserver "nonsense" is no address, and is left out'
+      ]
+    ],
+    [
+      'a server that asks itself',
+      '. {\n  bind 127.0.0.1\n  forward . 127.0.0.1\n}',
+      ['asks-itself Corefile:3: forward: 127.0.0.1:53 is this server, and the question comes back to this server block']
+    ],
+    [
+      'one that asks itself by another address',
+      '. {\n  forward . [::1]\n}',
+      ['asks-itself Corefile:2: forward: [::1]:53 is this server, and the question comes back to this server block']
+    ],
+    [
+      'a stub zone that asks itself',
+      '. {\n  stub {\n    zone a.test 192.0.2.1\n  }\n  whoami\n}',
+      ['asks-itself Corefile:2: stub: 192.0.2.1:53 is this server, and the question comes back to this server block']
+    ],
+    [
+      'the cache before acl',
+      '. {\n  acl\n  cache\n  whoami\n  order acl after cache\n}',
+      ['unsafe-order Corefile:5: order: cache stands before acl: what the cache has is told to those whom acl refuses']
+    ],
+    [
+      'the cache behind what it caches',
+      '. {\n  cache\n  forward . 192.0.2.53\n  order cache after forward\n}',
+      [
+        'unreachable Corefile:2: cache: it is never asked: forward in line 3 stands before it and answers all',
+        'unsafe-order Corefile:4: order: forward stands before cache: what forward answers is never cached'
+      ]
+    ],
+    [
+      'lines for what is not there',
+      '. {\n  plugin ./mine.js\n  order cache before acl\n  whoami\n}',
+      ['unused-line Corefile:2: plugin: no server block has mine', 'unused-line Corefile:3: order: no server block has cache']
+    ]
+  ])('%s', async (_title, corefile, warnings) => {
+    expect(await found(corefile)).toEqual(warnings.map((text) => `warning ${text}`))
+  })
+
+  test('a port that this user may not have', async () => {
+    expect(await found('. .:1053 {\n  whoami\n}', { firstPort: 1024 })).toEqual([
+      'warning port Corefile:1: port 53 needs root or CAP_NET_BIND_SERVICE, and this user is not root'
+    ])
+  })
+})
+
+describe('what is not meant as a mistake is none', () => {
+  test.each([
+    ['another class', '. {\n  chaos\n  forward . 192.0.2.53\n}'],
+    ['the acl where it stands by itself', '. {\n  acl\n  cache\n  whoami\n}'],
+    ['a forward that leaves something', '. {\n  forward . 192.0.2.53 {\n    except a.test\n  }\n  whoami\n}'],
+    ['a store that lets go', '. {\n  etcd a.test {\n    store\n    fallthrough\n  }\n  forward a.test 192.0.2.53\n}'],
+    ['asking another block of this server', '. {\n  forward . 127.0.0.1:54\n}\n.:54 {\n  whoami\n}'],
+    [
+      'asking for names that another block has',
+      'a.test {\n  forward . 127.0.0.1\n}\na.test:54 {\n  whoami\n}'.replace('forward . 127.0.0.1', 'forward . 127.0.0.1:54')
+    ],
+    ['another address of the same port', '. {\n  bind 127.0.0.1\n  forward . 192.0.2.1\n}']
+  ])('%s', async (_title, corefile) => {
+    expect(await found(corefile)).toEqual([])
+  })
+})
+
+test('without importing plugins only their directives are left out', async () => {
+  const corefile = '. {\n  plugin ./nothere.js\n  mine\n  acl\n  cache nonsense..\n}'
+  expect(await found(corefile, {}, true)).toEqual([
+    'error configuration Corefile:5: cache: "nonsense..": no domain name: an empty label in the name "nonsense..", expected one such as example.org'
+  ])
+  expect(await found('. {\n  mine\n}', {}, true)).toEqual([
+    expect.stringContaining('error configuration Corefile:2: unknown directive "mine": ')
+  ])
+})
