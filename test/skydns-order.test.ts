@@ -1,123 +1,122 @@
-/** SkyDNS's ServeDNS in its order: what a client sees where two neighbouring steps could be told apart. docs/skydns.md has the table. */
-import { MemoryStore, serverOf, type TestServer } from 'skein/testing'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { startStandIn } from './upstream.js'
+/** SkyDNS's order of the layers, and that each two of them that can be told apart are in it: `order` swaps them. docs/skydns.md has the table. */
+import { type AskOptions, MemoryStore, readAnswer, requestOctets, serverOf, TestClock, type TestServer } from 'skein/testing'
+import { describe, expect, test } from 'vitest'
+import { ALL_SORTS, type Asked, LAYERS, type Layer, NOT_TOLD, type Pair, TOLD } from './skydns-order-cases.js'
+import { type ListeningStandIn, startStandIn } from './upstream.js'
 
-let upstream: Awaited<ReturnType<typeof startStandIn>>
-let server: TestServer
-let store: MemoryStore
-
-/** The directives in an order that is nobody's: the standard order must not come from the Corefile. */
-const corefile = (port: number): string => `. {
-  forward . 127.0.0.1:${port} {
-    ndots 2
-  }
-  etcd skydns.test in-addr.arpa ip6.arpa {
-    store
-    api off
-    local web.skydns.test
-    fallthrough in-addr.arpa ip6.arpa
-  }
-  chaos
-  cache
-  loadbalance
-  any refuse
-  errors
+/** A store that cannot be read. */
+function failingStore(): MemoryStore {
+  return Object.defineProperty(new MemoryStore(), 'revision', {
+    get() {
+      throw new Error('the disk is gone')
+    }
+  })
 }
-`
 
-beforeAll(async () => {
-  upstream = await startStandIn()
-})
-afterAll(() => upstream.stop())
-
-beforeEach(async () => {
-  store = MemoryStore.of({
-    '/skydns/test/skydns/web/1': { host: '10.0.0.1' },
-    '/skydns/test/skydns/web/2': { host: '10.0.0.2' },
-    '/skydns/test/skydns/web/3': { host: '10.0.0.3' },
-    '/skydns/test/skydns/dns/local/x': { host: '10.9.9.9' },
-    '/skydns/arpa/in-addr/10/0/0/1': { host: 'web.skydns.test' },
-    // An etcd may hold what no question should find there.
-    '/skydns/net/example/www': { host: '10.6.6.6' }
-  })
-  server = await serverOf(corefile(upstream.port), { services: store })
-  upstream.asked.length = 0
-  return () => server.stop()
-})
-
-describe('a step comes before the next', () => {
-  test('type ANY is refused before anybody is asked, and before the cache', async () => {
-    await server.ask('www.example.net. A')
-    upstream.asked.length = 0
-    for (const name of ['www.example.net.', 'web.skydns.test.', 'skydns.test.', '1.0.0.10.in-addr.arpa.']) {
-      for (const type of ['ANY', 'AXFR', 'IXFR']) expect((await server.ask(`${name} ${type}`)).rcode).toBe('REFUSED')
+/** A server that says who it is. */
+function speaker(name: string, network: string): Promise<ListeningStandIn> {
+  let answers = 0
+  return startStandIn({
+    answer({ qname, qtype }) {
+      const rdata: string[] = []
+      if (qtype === 'PTR') rdata.push(`PTR ${name}.example.`)
+      else if (qname.startsWith('two.')) rdata.push(`A ${network}.1`, `A ${network}.2`)
+      else if (qtype === 'A' || qtype === 'ANY') rdata.push(`A ${network}.${++answers}`)
+      return { rcode: 'NOERROR', answer: rdata.map((text) => `${qname} 300 ${text}`) }
     }
-    expect(upstream.asked).toEqual([])
   })
+}
 
-  test('class CH is decided before the store, the cache and the nameservers', async () => {
-    await server.ask('web.skydns.test. A')
-    for (const question of ['web.skydns.test. A CH', '1.0.0.10.in-addr.arpa. PTR CH', 'skydns.test. SOA CH', 'www.example.net. A CH']) {
-      expect((await server.ask(question)).rcode).toBe('REFUSED')
+/** The layers of a pair, in an order that is nobody's: the standard order must not come from the Corefile. */
+function corefile({ first, second, others = [], options = {} }: Pair, stub: string, nameserver: string, swapped: boolean): string {
+  const used = new Set<Layer>([first, second, ...others])
+  const directives: Record<Layer, string> = {
+    any: 'any refuse',
+    loadbalance: 'loadbalance',
+    cache: 'cache',
+    stub: options.stub === undefined ? 'stub skydns.test {\nstore\n}' : `stub {\n${options.stub.replace('STUB', stub)}\n}`,
+    chaos: 'chaos',
+    etcd: 'etcd skydns.test in-addr.arpa {\nstore\napi off\nlocal one.skydns.test\nfallthrough in-addr.arpa\n}',
+    forward: `forward . ${nameserver} {\n${options.forward ?? 'ndots 2'}\n}`
+  }
+  const lines = LAYERS.filter((layer) => used.has(layer))
+    .toReversed()
+    .map((layer) => directives[layer])
+  return ['. {', ...lines, ...(swapped ? [`order ${first} after ${second}`] : []), '}'].join('\n')
+}
+
+const services = (stubPort: number): Readonly<Record<string, unknown>> => ({
+  '/skydns/test/skydns/web/1': { host: '10.0.0.1' },
+  '/skydns/test/skydns/web/2': { host: '10.0.0.2' },
+  '/skydns/test/skydns/one': { host: '10.0.0.1' },
+  '/skydns/test/skydns/two': { host: '10.0.0.2' },
+  '/skydns/test/skydns/alias': { host: 'a.corp.example' },
+  '/skydns/arpa/in-addr/192/0/2/1': { host: 'web.skydns.test' },
+  '/skydns/test/skydns/dns/stub/example/corp/1': { host: '127.0.0.1', port: stubPort },
+  '/skydns/test/skydns/dns/stub/arpa/in-addr/192/0/2/1': { host: '127.0.0.1', port: stubPort }
+})
+
+/** Asks a server with these layers everything in turn; rcode, flags, TTLs and rdata of each answer. */
+async function outcomes(pair: Pair & { storeFails?: true }, asked: readonly Asked[], swapped: boolean): Promise<string[]> {
+  const [stub, nameserver] = [await speaker('stub', '198.51.100'), await speaker('nameserver', '203.0.113')]
+  const clock = new TestClock()
+  let shuffles = 0
+  // A set of two changes places every other time.
+  const random = { below: (limit: number): number => (limit === 2 ? shuffles++ % 2 : 0) }
+  const text = corefile(pair, `127.0.0.1:${stub.port}`, `127.0.0.1:${nameserver.port}`, swapped)
+  const stored = pair.storeFails === true ? failingStore() : services(stub.port)
+  const server = await serverOf(text, { services: stored, clock, random })
+  try {
+    const seen: string[] = []
+    for (const one of asked) {
+      const [question, options] = typeof one === 'string' ? [one, {}] : one
+      seen.push(await outcome(server, question, options))
+      clock.advance(10_000)
     }
-    expect((await server.ask('skydns.test. TXT CH')).answer).toHaveLength(4)
-    expect((await server.ask('version.bind. TXT CH')).answer).toHaveLength(1)
-    expect(upstream.asked).toEqual([])
-  })
+    return seen
+  } finally {
+    await server.stop()
+    await Promise.all([stub.stop(), nameserver.stop()])
+  }
+}
 
-  test('what the cache has is shuffled', async () => {
-    const orders = new Set<string>()
-    for (let i = 0; i < 40; i++) orders.add((await server.ask('web.skydns.test. A')).answer.join())
-    expect(orders.size).toBeGreaterThan(3)
-    expect(server.counter('coredns_cache_misses_total')).toBe(1)
-  })
+async function outcome(server: TestServer, question: string, options: AskOptions): Promise<string> {
+  const octets = await server.exchange(requestOctets(question, options))
+  if (octets === undefined) return 'dropped'
+  const { rcode, flags, answer } = readAnswer(octets)
+  return [rcode, flags, ...answer.map((record) => record.replace(/^\S+ (\d+) \S+/, '$1'))].join(' ')
+}
 
-  test('the cache is asked before the nameservers, and hears of the store', async () => {
-    await server.ask('www.example.net. A')
-    await server.ask('WWW.example.net. A')
-    expect(upstream.asked).toHaveLength(1)
-    expect((await server.ask('new.skydns.test. A')).rcode).toBe('NXDOMAIN')
-    store.put(['skydns', 'test', 'skydns', 'new'], '{"host":"10.0.0.9"}')
-    expect((await server.ask('new.skydns.test. A')).answer).toEqual(['new.skydns.test. 3600 A 10.0.0.9'])
+describe('the first of two layers comes before the second, and who swaps them notices', () => {
+  test.each(TOLD.map((pair) => [`${pair.first}, ${pair.second}: ${pair.behaviour}`, pair] as const))('%s', async (_title, pair) => {
+    expect(await outcomes(pair, pair.asked, false)).toEqual(pair.outcome)
+    expect(await outcomes(pair, pair.asked, true)).toEqual(pair.swapped)
+    expect(pair.swapped).not.toEqual(pair.outcome)
   })
+})
 
-  test('local.dns stands for the configured name before the store is asked for it', async () => {
-    expect((await server.ask('local.dns.skydns.test. A')).answer.toSorted()).toEqual([
-      'local.dns.skydns.test. 3600 A 10.0.0.1',
-      'local.dns.skydns.test. 3600 A 10.0.0.2',
-      'local.dns.skydns.test. 3600 A 10.0.0.3'
-    ])
+describe('the order of two layers makes no difference where', () => {
+  test.each(NOT_TOLD.map((pair) => [`${pair.first}, ${pair.second}: ${pair.reason}`, pair] as const))('%s', async (_title, pair) => {
+    expect(await outcomes(pair, ALL_SORTS, true)).toEqual(await outcomes(pair, ALL_SORTS, false))
   })
+})
 
-  test('a stored address answers PTR without authority before the nameservers are asked; the others are theirs', async () => {
-    const stored = await server.ask('1.0.0.10.in-addr.arpa. PTR')
-    expect([stored.flags, stored.answer]).toEqual(['rd ra', ['1.0.0.10.in-addr.arpa. 3600 PTR web.skydns.test.']])
-    expect(upstream.asked).toEqual([])
-    expect((await server.ask('7.100.51.198.in-addr.arpa. PTR')).answer).toEqual(['7.100.51.198.in-addr.arpa. 300 PTR host.example.org.'])
-    expect((await server.ask('1.0.0.10.in-addr.arpa. TXT')).rcode).toBe('NXDOMAIN')
-    expect(upstream.asked).toHaveLength(2)
-  })
-
-  test('a name outside the domain goes to the nameservers whatever the store holds, one inside never', async () => {
-    expect((await server.ask('www.example.net. A')).answer.at(-1)).toBe('web.example.net. 300 A 192.0.2.10')
-    upstream.asked.length = 0
-    for (const question of ['nothere.skydns.test. A', 'web.skydns.test. TXT', 'skydns.test. MX', 'skydns.test. SOA'])
+test('who only looks on sees the same wherever he stands', async () => {
+  const lines = async (order: string): Promise<readonly string[]> => {
+    const server = await serverOf(`. {\n${order}\nlog\nany refuse\ncache\nchaos\netcd skydns.test {\nstore\napi off\n}\n}`, {
+      services: services(0)
+    })
+    for (const question of ['web.skydns.test. A', 'web.skydns.test. A', 'web.skydns.test. ANY', 'org. A', 'skydns.test. TXT CH'])
       await server.ask(question)
-    expect(upstream.asked).toEqual([])
-  })
+    await server.stop()
+    return server.log.lines
+  }
+  const standard = await lines('')
+  expect([standard.length, await lines('order log after forward')]).toEqual([5, standard])
+})
 
-  test('a name with few labels is not forwarded', async () => {
-    expect((await server.ask('org. A')).rcode).toBe('SERVFAIL')
-    expect(upstream.asked).toEqual([])
-  })
-
-  test('additional data goes before the answer is cut, and the cached answer stays whole', async () => {
-    for (let i = 10; i < 22; i++) store.put(['skydns', 'test', 'skydns', 'big', String(i)], `{"host":"10.1.0.${i}","port":80}`)
-    const small = await server.ask('big.skydns.test. SRV')
-    expect([small.flags, small.answer.length]).toEqual(['aa rd ra', 12])
-    expect(small.additional.length).toBeLessThan(12)
-    const whole = await server.ask('big.skydns.test. SRV', { client: { transport: 'tcp' } })
-    expect([whole.answer.length, whole.additional.length]).toEqual([12, 12])
-  })
+test('each two layers are among those that can be told apart, or among the others', () => {
+  const pairs = LAYERS.flatMap((first, place) => LAYERS.slice(place + 1).map((second) => `${first} ${second}`))
+  const [told, notTold] = [TOLD, NOT_TOLD].map((list) => new Set(list.map(({ first, second }) => `${first} ${second}`)))
+  expect([...told!, ...notTold!].toSorted()).toEqual(pairs.toSorted())
 })
