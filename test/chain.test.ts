@@ -1,4 +1,5 @@
 import { createHook } from 'node:async_hooks'
+import { readFileSync } from 'node:fs'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Slot } from '../src/listen/slot.js'
 import { type AskOptions, decodes, readAnswer, requestOctets, serverOf, type TestServer } from '../src/testing.js'
@@ -9,22 +10,26 @@ afterEach(async () => {
   server = undefined
 })
 
-/** The chain of Corefile.example; `log` apart. */
-const example = (log: string): string => `.:1053 {
-  bind 127.0.0.1
-  errors
-  ${log}
-  any refuse
-  chaos
-  etcd skydns.local in-addr.arpa ip6.arpa {
-    store ./data
-    api 127.0.0.1:4001
-    fallthrough in-addr.arpa ip6.arpa
-  }
-  forward . 192.0.2.53 {
-    ndots 2
-  }
-}`
+/** Corefile.example itself, but for who is asked outside and where numbers are read; with `log` or without. */
+const example = (log: string): string =>
+  readFileSync(new URL('../../Corefile.example', import.meta.url), 'utf8')
+    .replace('/etc/resolv.conf', '192.0.2.53')
+    .replace('  prometheus\n', `  prometheus localhost:0\n  ${log}\n`)
+
+test('Corefile.example has the chain of SkyDNS, and nothing else', async () => {
+  server = await serverOf(example(''))
+  const [block] = server.instance.blocks
+  expect(block!.chain.configured.map(({ plugin }) => plugin.name)).toEqual([
+    'metrics',
+    'errors',
+    'roundrobin',
+    'cache',
+    'stub',
+    'chaos',
+    'etcd-backend',
+    'forward'
+  ])
+})
 
 const services = {
   '/skydns/local/skydns/east/web/1': { host: '10.0.0.1', port: 80 },

@@ -146,7 +146,12 @@ const mistakes: { title: string; corefile?: string; args?: string[]; code?: numb
   { title: 'a flag that is none', args: ['-cnof', 'x'], code: 2, says: /unknown flag -cnof, expected one of -conf/ },
   { title: 'a port that is none', args: ['-dns.port', 'abc'], code: 2, says: /-dns\.port: expected a port from 0 to 65535, not "abc"$/ },
   { title: 'a flag without its value', args: ['-conf'], code: 2, says: /-conf: expected FILE after it$/ },
-  { title: 'a command that is none', args: ['serve'], code: 2, says: /unknown command "serve", expected one of run, check, convert, plugins, kv, help, version$/ },
+  {
+    title: 'a command that is none',
+    args: ['serve'],
+    code: 2,
+    says: /unknown command "serve", expected one of run, check, convert, plugins, kv, help, version$/
+  },
   { title: 'kv without key', args: ['kv', 'get'], code: 2, says: /kv get: expected a key such as/ },
   {
     title: 'kv with a key that is no path',
