@@ -19,6 +19,7 @@ import { Entries } from './entries.js'
 import { Entry } from './entry.js'
 import { aged, lasting } from './lifetime.js'
 import type { Options } from './options.js'
+import { withoutProofs } from './proofs.js'
 
 /** True where a query was answered from the cache. */
 export const cacheHit = fact<boolean>('cache/hit')
@@ -110,7 +111,8 @@ export class Cache {
   }
 
   /** Keeps a reply if it may be kept, and gives it as it is told. `count` is how many changes there were when it was asked for. */
-  #keep(query: Query, reply: Message, count: number): Message {
+  #keep(query: Query, given: Message, count: number): Message {
+    const reply = withoutProofs(query, given)
     const kind = classify(query, reply)
     const isOwn = reply.origin?.kind === 'store'
     // What is made of our own data inside a look-up may lack what is too deep to be looked up there.
@@ -131,7 +133,7 @@ export class Cache {
     const told = lasting(reply, limits, isOwn)
     if (told === undefined) return reply
     if (!this.#changes.touch(reads, count)) {
-      const entry = new Entry(key, asCached(told.reply, isForwarded(reply), reads, query), reads, now, told.seconds * 1000)
+      const entry = new Entry(key, asCached(told.reply, isForwarded(given), reads, query), reads, now, told.seconds * 1000)
       ;(kind === 'success' ? this.#success : this.#denial).put(entry, now)
     }
     return told.reply
