@@ -255,7 +255,10 @@ describe('several upstreams', () => {
     ['ns_rotate on', (counts) => counts.every((count) => count > 5)],
     ['ns_rotate off', (counts) => counts[0] === 100],
     ['', (counts) => counts.every((count) => count > 5)],
-    ['force_tcp', (counts) => counts.every((count) => count > 5)]
+    ['force_tcp', (counts) => counts.every((count) => count > 5)],
+    ['policy random\nforce_tcp', (counts) => counts.every((count) => count > 5)],
+    ['policy round_robin\nforce_tcp', (counts) => counts.every((count) => count === 25)],
+    ['policy sequential\nforce_tcp', (counts) => counts[0] === 100]
   ])('with %j share 100 queries as it says', async (option, isRight) => {
     const acts: Acts = { udp: right, tcp: ({ octets }, socket) => socket.write(prefixed(replyTo(octets))) }
     const fakes = await Promise.all([1, 2, 3, 4].map(() => upstream(acts)))

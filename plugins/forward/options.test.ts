@@ -24,6 +24,7 @@ async function problemOf(directive: string): Promise<string | undefined> {
 const many = Array.from({ length: 16 }, (_, index) => `127.0.0.${index + 1}`)
 writeFileSync(join(folder, 'resolv.conf'), 'search example.org\nnameserver 127.0.0.1\n')
 writeFileSync(join(folder, 'empty.conf'), 'search example.org\n')
+writeFileSync(join(folder, 'names.conf'), 'search corp.example\nnameserver dns-upstream\nnameserver 127.0.0.1%lo\n')
 
 describe('a forward that is wrong is told with its place', () => {
   test.each<[string, string]>([
@@ -65,7 +66,15 @@ describe('a forward that is wrong is told with its place', () => {
     ['forward . [::1]:x', 'Corefile:2: forward: "[::1]:x": expected a port from 1 to 65535, not "x"'],
     ['forward . [::1]53', 'Corefile:2: forward: "[::1]53": expected nothing or a colon and a port after the brackets'],
     ['forward . [127.0.0.1]:53', 'Corefile:2: forward: "[127.0.0.1]:53": expected an IPv6 address in the brackets'],
-    ['forward . 127.0.0.1%eth0', 'Corefile:2: forward: "127.0.0.1%eth0": an IPv4 address has no zone'],
+    ...['127.0.0.1%eth0', '127.0.0.1%eth0:53', 'dns://127.0.0.1%eth0'].map((address): [string, string] => [
+      `forward . ${address}`,
+      `Corefile:2: forward: "${address}": an IPv4 address has no zone`
+    ]),
+    ['forward . [127.0.0.1%eth0]:53', 'Corefile:2: forward: "[127.0.0.1%eth0]:53": expected an IPv6 address in the brackets'],
+    [
+      'forward . tls://127.0.0.1%dns.example.net',
+      'Corefile:2: forward: "tls://127.0.0.1%dns.example.net": upstreams over tls:// are not supported yet, expected dns:// or an address'
+    ],
     [
       'forward . tls://127.0.0.1',
       'Corefile:2: forward: "tls://127.0.0.1": upstreams over tls:// are not supported yet, expected dns:// or an address'
@@ -94,6 +103,13 @@ describe('a forward that is wrong is told with its place', () => {
       'forward . ns.example.org:53',
       'Corefile:2: forward: "ns.example.org:53" is neither an address nor a file; host names are not supported yet: name upstreams by address'
     ],
+    ...['localhost', 'dns-upstream.', 'dns-upstream:53', 'dns://dns-upstream', 'dns-upstream%eth0'].map((name): [string, string] => [
+      `forward . ${name}`,
+      `Corefile:2: forward: "${name}" is neither an address nor a file; host names are not supported yet: name upstreams by address`
+    ]),
+    ['forward . names.conf', 'Corefile:2: forward: names.conf: expected a file with a line such as `nameserver 192.0.2.53`'],
+    ['forward . [dns-upstream]:53', 'Corefile:2: forward: "[dns-upstream]:53": expected an IPv6 address in the brackets'],
+    ['forward . ""', 'Corefile:2: forward: expected an address, or a file like /etc/resolv.conf, not ""'],
     ['forward . /nowhere/resolv.conf', 'Corefile:2: forward: cannot read /nowhere/resolv.conf: there is no such file'],
     ['forward . empty.conf', 'Corefile:2: forward: empty.conf: expected a file with a line such as `nameserver 192.0.2.53`'],
     [`forward . ${many.join(' ')}`, 'Corefile:2: forward: expected at most 15 upstreams, not 16'],
@@ -176,6 +192,8 @@ test.each<[string, string[], string[]]>([
   ['# nameserver 192.0.2.1\n; nameserver 192.0.2.2\nnameserver 192.0.2.3 # ours', ['192.0.2.3:53'], []],
   ['domain example.org\r\nnameserver\t 2001:db8::1\r\noptions ndots:2', ['[2001:db8::1]:53'], []],
   ['  nameserver fe80::1%eth0', ['[fe80::1%eth0]:53'], []],
+  ['nameserver 192.0.2.1%eth0\nnameserver 192.0.2.1', ['192.0.2.1:53'], ['192.0.2.1%eth0']],
+  ['search corp.example\nnameserver dns-upstream\nnameserver 192.0.2.1', ['192.0.2.1:53'], ['dns-upstream']],
   ['nameserver ns.example.org\nnameserver 192.0.2.1:53\nnameserver 192.0.2.1', ['192.0.2.1:53'], ['ns.example.org', '192.0.2.1:53']],
   ['nameserver\nnameservers 192.0.2.1\nNAMESERVER 192.0.2.1', [], []],
   ['', [], []]

@@ -38,6 +38,8 @@ export const schema = {
       name: 'TO',
       type: 'text',
       rest: true,
+      // Without a character it would be the Corefile's folder.
+      pattern: /./s,
       expected: 'an address, or a file like /etc/resolv.conf',
       about:
         'at most 15 upstreams: `ADDRESS`, `ADDRESS:PORT`, `[ADDRESS]:PORT`, each also behind `dns://`, or a file with `nameserver` lines'
