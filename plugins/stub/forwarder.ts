@@ -24,9 +24,12 @@ import { udpExchange } from './udp-exchange.js'
 /** Milliseconds: of one attempt, and of all for one question; clients wait for 5 seconds mostly. */
 const ATTEMPT_MS = 2000
 const TOTAL_MS = 5000
-/** Questions under way at once, each with one socket. */
+/** Questions under way at once, each with one socket, and those who ask the same. */
 const MOST_UNDER_WAY = 256
+const MOST_ASKERS = 1000
 const LOOP_LINE_MS = 60_000
+/** RD, AD and CD: what a server's answer may depend on. */
+const ASKED_FLAGS = 0x0130
 const ANY = 255
 /** RFC 8914 §4.1, §4.22 and §4.23. */
 const OTHER_ERROR = 0
@@ -41,7 +44,7 @@ export class Forwarder {
   readonly #failures: Counter
   readonly #loops: Counter
   readonly #underWay = new Set<Exchange>()
-  readonly #asked = new Set<Promise<Reply>>()
+  readonly #asked = new Map<string, { readonly reply: Promise<Reply>; askers: number }>()
   #lastLoopLine = Number.NEGATIVE_INFINITY
   #isStopped = false
 
@@ -69,18 +72,29 @@ export class Forwarder {
     const { qtype } = query.question
     if (qtype !== ANY && isMetaType(qtype)) return query.fail('REFUSED', 'meta-type', { extendedErrors: [{ code: NOT_SUPPORTED }] })
     if (this.#isStopped) return stopping(query)
-    if (this.#asked.size >= MOST_UNDER_WAY)
-      return refuse(query, 'too-many', { code: OTHER_ERROR, text: 'too many questions wait for the servers of stub zones' })
-    const asked = this.#ask(query, zone).finally(() => this.#asked.delete(asked))
-    this.#asked.add(asked)
-    return asked
+    return this.#shared(query, zone)
   }
 
   /** Ends all that is under way with SERVFAIL. */
   async stop(): Promise<void> {
     this.#isStopped = true
     for (const one of this.#underWay) one.cancel()
-    await Promise.allSettled(this.#asked)
+    await Promise.allSettled([...this.#asked.values()].map(({ reply }) => reply))
+  }
+
+  /** What the servers say to this question, asked now or already under way: each copy in flight would be one more chance to forge a reply (RFC 5452 §5). */
+  #shared(query: Query, zone: StubZone): MaybePromise<Reply> {
+    const key = keyOf(query, zone)
+    const underWay = this.#asked.get(key)
+    if (underWay === undefined ? this.#asked.size >= MOST_UNDER_WAY : underWay.askers >= MOST_ASKERS)
+      return refuse(query, 'too-many', { code: OTHER_ERROR, text: 'too many questions wait for the servers of stub zones' })
+    if (underWay !== undefined) {
+      underWay.askers++
+      return underWay.reply
+    }
+    const reply = this.#ask(query, zone).finally(() => this.#asked.delete(key))
+    this.#asked.set(key, { reply, askers: 1 })
+    return reply
   }
 
   /** Two servers that have each other for a zone would ask each other for ever. */
@@ -149,6 +163,13 @@ export class Forwarder {
   #isOver(deadline: number): boolean {
     return this.#isStopped || this.#host.clock.monotonic() >= deadline
   }
+}
+
+/** Equal for questions that get the same reply: the size advertised and the spelling of the name make none. */
+function keyOf(query: Query, { servers }: StubZone): string {
+  const { client, depth, dnssecOk, flags, qname, question } = query
+  const { qtype, qclass } = question
+  return `${qname} ${qtype} ${qclass} ${flags & ASKED_FLAGS} ${dnssecOk} ${client.transport} ${depth > 0} ${servers.map(({ text }) => text).join()}`
 }
 
 /** Which zones there are decides every answer: a cached one ends when they change. */
