@@ -1,6 +1,7 @@
-import { networkInterfaces } from 'node:os'
+import { syncBuiltinESMExports } from 'node:module'
+import os, { networkInterfaces } from 'node:os'
 import { serverOf } from 'skein/testing'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 
 const [name, all] = Object.entries(networkInterfaces()).find(([, addresses]) => addresses?.some(({ internal }) => internal)) ?? []
 const loopback = (all ?? []).map(({ address, scopeid }) => (scopeid ? `${address}%${name}` : address))
@@ -28,6 +29,20 @@ describe('a server block listens on', () => {
     expect(await addressesOf(`bind 192.0.2.1 ${name} {\n  except ${name}\n}`)).toEqual(['192.0.2.1'])
   })
 
+  test('the addresses of an interface, of which link-local ones of IPv6 alone carry its name (RFC 4007 §11)', async () => {
+    const of = (address: string, more = {}): os.NetworkInterfaceInfo =>
+      ({ address, family: address.includes(':') ? 'IPv6' : 'IPv4', netmask: '', mac: '', internal: true, cidr: null, ...more }) as never
+    const all = [of('127.0.0.1'), of('169.254.1.1'), of('::1', { scopeid: 0 }), of('fe80::1', { scopeid: 3 })]
+    const spy = vi.spyOn(os, 'networkInterfaces').mockReturnValue({ lo: all })
+    syncBuiltinESMExports()
+    onTestFinished(() => {
+      spy.mockRestore()
+      syncBuiltinESMExports()
+    })
+    expect(await addressesOf('bind lo')).toEqual(['127.0.0.1', '169.254.1.1', '::1', 'fe80::1%lo'])
+    expect(await addressesOf('bind lo {\n    except 169.254.1.1 fe80::1%lo\n  }')).toEqual(['127.0.0.1', '::1'])
+  })
+
   test('for all zones of the block, and no other', async () => {
     const server = await serverOf('a b:1053 {\n  bind 127.0.0.1\n}\nc {\n  bind 127.0.0.2\n}')
     expect(server.instance.plan.map(({ address, port, routes }) => `${address}:${port} ${routes.zones.join()}`)).toEqual([
@@ -44,6 +59,7 @@ describe('a wrong line is an error with file and line', () => {
     ['bind', 'Corefile:2: bind: expected addresses or names of network interfaces, not nothing'],
     ['bind nowhere0', 'Corefile:2: bind: expected an address or the name of a network interface, not "nowhere0"'],
     ['bind 127.0.0.256', 'Corefile:2: bind: expected an address or the name of a network interface, not "127.0.0.256"'],
+    ['bind 127.0.0.1%lo', 'Corefile:2: bind: expected an address or the name of a network interface, not "127.0.0.1%lo"'],
     ['bind 127.0.0.1:53', 'Corefile:2: bind: expected an address or the name of a network interface, not "127.0.0.1:53"'],
     ['bind constructor', 'Corefile:2: bind: expected an address or the name of a network interface, not "constructor"'],
     ['bind ""', 'Corefile:2: bind: expected an address or the name of a network interface, not ""'],

@@ -59,6 +59,7 @@ describe('a server is an address', () => {
     ['[2001:db8:0::1]', '[2001:db8::1]:53'],
     ['[2001:db8::1]:5353', '[2001:db8::1]:5353'],
     ['fe80::1%eth0', '[fe80::1%eth0]:53'],
+    ['[FE80:0::1%eth0]:5353', '[fe80::1%eth0]:5353'],
     ['::ffff:192.0.2.1', '192.0.2.1:53']
   ])('%s', (text, expected) => {
     expect(readServer(text, fail).text).toBe(expected)
@@ -73,13 +74,25 @@ describe('a server is an address', () => {
     '[::1]53',
     '[::1',
     '192.0.2',
+    '192.0.2.1%eth0',
+    '192.0.2.1%eth0:53',
+    '[192.0.2.1%eth0]:53',
+    'tls://192.0.2.1%dns.example.net',
     '192.0.2.1:53:53',
     'dns://192.0.2.1'
   ])('%j is none', (text) => {
     expect(() => readServer(text, fail)).toThrow('expected a')
   })
 
-  test('a name is none', () => {
-    expect(serverAt('ns.example', 53)).toBeUndefined()
+  test.each(['ns.example', 'localhost', 'dns-server', '192.0.2.1%eth0'])('in the store %s is none', (host) => {
+    expect(serverAt(host, 53)).toBeUndefined()
+  })
+
+  test.each([
+    ['fe80::1%eth0', 'fe80::1%eth0'],
+    ['FE80::1%eth0', 'fe80::1%eth0'],
+    ['::ffff:192.0.2.1', '192.0.2.1']
+  ])('%s is asked at %s: without its zone a link-local address is one of any link (RFC 4007 §11)', (host, address) => {
+    expect(serverAt(host, 53)?.address).toBe(address)
   })
 })
