@@ -41,6 +41,24 @@ describe('a failure is SERVFAIL, a line and a count', () => {
       '(query) => query.fail("SERVFAIL", "upstream-failed", { problem: "read udp 127.0.0.1:4711->192.0.2.1:53: i/o timeout" })',
       'read udp 127.0.0.1:4711->192.0.2.1:53: i/o timeout'
     ],
+    ['with an error instead of a text', '(query) => query.fail("SERVFAIL", "x", { problem: new Error("boom") })', 'boom'],
+    ['with a number instead of a text', '(query) => query.fail("SERVFAIL", "x", { problem: 0 })', '0'],
+    [
+      'with something that has no text',
+      '(query) => query.fail("SERVFAIL", "x", { problem: Object.create(null) })',
+      'something without a text'
+    ],
+    [
+      'whose text cannot be read',
+      '() => { throw Object.defineProperty(new Error(), "message", { get() { throw new Error("worse") } }) }',
+      'something without a text'
+    ],
+    [
+      'that cannot even be told from no error',
+      '() => { throw new Proxy({}, { getPrototypeOf() { throw new Error("worse") } }) }',
+      'something without a text'
+    ],
+    ['thrown, and nothing at all', '() => { throw undefined }', 'undefined'],
     ['of an upstream, later', 'async (query) => query.fail("SERVFAIL", "upstream-failed", { problem: "x" })', 'x']
   ])('%s', async (_title, handle, text) => {
     expect(await outcome(handle)).toEqual({ rcode: 'SERVFAIL', lines: [`[ERROR] plugin/errors: 2 example.org. A: ${text}`], count: 1 })
@@ -49,6 +67,14 @@ describe('a failure is SERVFAIL, a line and a count', () => {
   test('whose line has the rcode that it is answered with', async () => {
     const refused = await outcome('(query) => query.fail("REFUSED", "too-many", { problem: "busy" })')
     expect(refused).toMatchObject({ rcode: 'REFUSED', lines: ['[ERROR] plugin/errors: 5 example.org. A: busy'] })
+  })
+
+  test('whose line is one line, whatever octet the name has', async () => {
+    const server = await serverOf(`. {\n  errors\n  ${plugin('() => { throw new Error("boom") }')}\n}`, { file: join(folder, 'Corefile') })
+    for (let octet = 0; octet < 256; octet++) await server.ask(`a\\${String(octet).padStart(3, '0')}b. A`)
+    await server.stop()
+    expect(server.log.lines).toHaveLength(256)
+    for (const line of server.log.lines) expect(line).toMatch(/^\[ERROR\] plugin\/errors: 2 a[!-~]{1,4}b\. A: boom$/)
   })
 
   test('whose line is one line, whatever the name', async () => {

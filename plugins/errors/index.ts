@@ -25,10 +25,10 @@ export default {
     return {
       tellsErrors: true,
       observe(query, { reply, error, flags }) {
-        const problem = error === undefined ? (typeof reply === 'symbol' ? undefined : reply.problem) : textOf(error)
+        const problem = error ?? (typeof reply === 'symbol' ? undefined : reply.problem)
         if (problem === undefined) return
         errors.value++
-        write(host.log, query, flags & RCODE, problem)
+        write(host.log, query, flags & RCODE, textOf(problem))
       }
     }
   }
@@ -39,7 +39,7 @@ function write(log: Log, query: Query, rcode: number, problem: string): void {
   log.error(`${rcode} ${query.qname} ${query.qtype}: ${problem.replace(/[\s\p{Cc}]+/gu, ' ')}`)
 }
 
-/** Telling of an error must not raise another: some objects have no text. */
+/** Telling of an error must not raise another: some objects have no text, and a plugin in JavaScript may give any as `problem`. */
 function textOf(error: unknown): string {
   try {
     return error instanceof Error ? String(error.message) : String(error)

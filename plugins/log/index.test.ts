@@ -79,6 +79,15 @@ describe('a query is one line', () => {
     expect(line!.match(/"/g)).toHaveLength(2)
   })
 
+  test('and stays one whatever octet the name has', async () => {
+    const server = await serverOf('. {\n  log\n  whoami\n}')
+    for (let octet = 0; octet < 256; octet++) await server.ask(`a\\${String(octet).padStart(3, '0')}b. A`)
+    await server.stop()
+    expect(server.log.lines).toHaveLength(256)
+    for (const line of server.log.lines)
+      expect(line).toMatch(/^\[INFO\] 192\.0\.2\.1:4711 - 1 "A IN a[!-~]{1,4}b\. udp 21 false 512" NOERROR [^"]+ whoami$/)
+  })
+
   test('that says how long the answer took', async () => {
     const clock = new TestClock()
     const slow = plugin('async (query) => { await new Promise((resolve) => host.clock.after(1234, resolve)); return query.reply({}) }')
@@ -95,6 +104,15 @@ describe('what became of it stands in the line', () => {
   test.each<[string, string, string]>([
     ['a reason', '(query) => query.reply({ ra: true, rcode: "NXDOMAIN", why: "no-such-name" })', 'NXDOMAIN qr,rd,ra 29 no-such-name'],
     ['no reason', '(query) => query.reply({})', 'NOERROR qr,rd 29 -'],
+    ['an empty reason', '(query) => query.reply({ why: "" })', 'NOERROR qr,rd 29 -'],
+    ['a reason of several lines', '(query) => query.reply({ why: "a b\\n[INFO] c\\u2028d\\u0000" })', 'NOERROR qr,rd 29 a-b-[INFO]-c-d-'],
+    ['a reason that is no text', '(query) => query.reply({ why: Object.create(null) })', 'NOERROR qr,rd 29 -'],
+    ['SERVFAIL that a plugin gives without a word', '(query) => query.reply({ rcode: "SERVFAIL" })', 'SERVFAIL qr,rd 29 -'],
+    [
+      'what cannot be written',
+      '(query) => query.reply({ answer: [{ owner: "a..b.", type: "A", ttl: 1, rdata: "x" }] })',
+      'SERVFAIL qr,rd 29 fault'
+    ],
     ['a throw', '() => { throw new Error("boom") }', 'SERVFAIL qr,rd 29 fault'],
     ['a rejection', 'async () => { throw new Error("boom") }', 'SERVFAIL qr,rd 29 fault'],
     ['a forgotten reply', '() => {}', 'SERVFAIL qr,rd 29 fault'],
@@ -129,6 +147,13 @@ describe('not every query is logged', () => {
     ['log Bücher.example', 'b\\195\\188cher.example. A', true]
   ])('%s: %s', async (log, question, logged) => {
     expect(await linesOf(`${log}\n  whoami`, question)).toHaveLength(logged ? 1 : 0)
+  })
+
+  test('those of a block without `log` are not', async () => {
+    const server = await serverOf('a {\n  log\n  whoami\n}\nb {\n  whoami\n}\nc {\n}')
+    for (const name of ['a', 'b', 'c', 'd']) await server.ask(`${name}. A`)
+    await server.stop()
+    expect(server.log.lines).toEqual([expect.stringContaining('"A IN a. ')])
   })
 
   test('look-ups of the server for itself are not', async () => {

@@ -21,12 +21,17 @@ export function line(query: Query, { reply, rcode, flags, octets, milliseconds }
   const size = edns?.size ?? (client.transport === 'udp' ? 512 : 65535)
   const asked = `${query.qtype} ${query.qclass} ${quotable(query.qname)} ${protocol} ${query.size} ${query.dnssecOk} ${size}`
   const told = typeof reply === 'symbol' ? '- - 0' : `${rcode} ${shownFlags(flags)} ${octets}`
-  const why = typeof reply === 'symbol' ? 'dropped' : (reply.why ?? '-')
+  const why = typeof reply === 'symbol' ? 'dropped' : word(reply.why)
   return `${remote}:${client.port} - ${query.id} "${asked}" ${told} ${(milliseconds / 1000).toFixed(9)}s ${why}`
 }
 
 function shownFlags(flags: number): string {
   return FLAGS.flatMap(([name, bit]) => (flags & bit ? [name] : [])).join(',')
+}
+
+/** Whatever a plugin gives as reason, the last word of the line is one: it may have taken it from what somebody else said. */
+function word(why: unknown): string {
+  return typeof why === 'string' && why !== '' ? why.replace(/[^!-~]+/g, '-') : '-'
 }
 
 /** The quotes around the question are the line's own. */
