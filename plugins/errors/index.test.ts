@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { serverOf } from 'skein/testing'
+import { requestOctets, serverOf } from 'skein/testing'
 import { afterAll, describe, expect, test } from 'vitest'
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-errors-'))
@@ -90,6 +90,16 @@ describe('no line is written', () => {
     ['for a refusal at the end', '(query, next) => next(query)', 'REFUSED']
   ])('%s', async (_title, handle, rcode) => {
     expect(await outcome(handle)).toEqual({ rcode, lines: [], count: 0 })
+  })
+
+  test('for a message without a question, or with several, which reaches no plugin that could throw', async () => {
+    const server = await serverOf(`. {\n  errors\n  ${plugin('() => { throw new Error("boom") }')}\n}`, { file: join(folder, 'Corefile') })
+    for (const count of [0, 2, 255]) {
+      const request = requestOctets('example.org. A').map((octet, at) => (at === 5 ? count : octet))
+      expect((await server.exchange(request))?.[3]).toBe(1)
+    }
+    expect([server.log.lines, server.counter('skein_errors_total')]).toEqual([[], 0])
+    await server.stop()
   })
 
   test('for a drop', async () => {
