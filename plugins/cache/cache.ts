@@ -133,7 +133,7 @@ export class Cache {
     const told = lasting(reply, limits, isOwn)
     if (told === undefined) return reply
     if (!this.#changes.touch(reads, count)) {
-      const entry = new Entry(key, asCached(told.reply, isForwarded(given), reads, query), reads, now, told.seconds * 1000)
+      const entry = new Entry(key, asCached(told.reply, isForwarded(reply), reads, query), reads, now, told.seconds * 1000)
       ;(kind === 'success' ? this.#success : this.#denial).put(entry, now)
     }
     return told.reply

@@ -13,5 +13,11 @@ export function withoutProofs(query: Query, reply: Message): Message {
   const isFit = ({ type }: ResourceRecord): boolean => type === qtype || !PROOFS.has(type)
   const { answer, authority, additional } = reply
   if (answer.every(isFit) && authority.every(isFit) && additional.every(isFit)) return reply
-  return reply.with({ answer: answer.filter(isFit), authority: authority.filter(isFit), additional: additional.filter(isFit) })
+  return reply.with({
+    answer: answer.filter(isFit),
+    authority: authority.filter(isFit),
+    additional: additional.filter(isFit),
+    // Without its octets nothing else tells that somebody else has said it.
+    ...(reply.octets !== undefined && { origin: { ...reply.origin, kind: 'upstream' } })
+  })
 }
