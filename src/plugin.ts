@@ -309,6 +309,17 @@ export const storeReads: Fact<StoreTrace> = { name: 'store/reads' }
 /** Calls `changed` after each change of a store that a plugin answers from; returns what ends it. */
 export const storeChanges: Offer<(changed: (change: StoreChange) => void) => () => void> = { name: 'store-changes', scope: 'process' }
 
+/** A server block, as the core tells its plugins of it. */
+export interface BlockServed {
+  /** Where it listens, in the spelling of a client's `endpoint`: `127.0.0.1:53`, `:53`. */
+  readonly places: readonly { readonly endpoint: string; readonly zone: string }[]
+  /** The directives of its chain, in its order, without those that only configure. */
+  readonly chain: readonly string[]
+}
+
+/** The plugin's own server block: one, from `start` on. */
+export const blockServed: Offer<BlockServed> = { name: 'block-served' }
+
 /** The zones that a plugin answers for with data of its own. */
 export const zonesServed: Offer<readonly string[]> = { name: 'zones-served' }
 

@@ -36,8 +36,7 @@ interface Case {
 const store = 'store\napi off'
 /** By plugin, option and argument. */
 const cases: Readonly<Record<string, Case>> = {
-  'cache TTL': { block: (to) => `cache ${network}\nforward . ${to}`, within: 'NOERROR once', beside: 'NOERROR twice' },
-  'cache ZONES': { block: (to) => `cache 30 example.org ${network}\nforward . ${to}`, within: 'NOERROR once', beside: 'NOERROR twice' },
+  'cache ZONES': { block: (to) => `cache example.org ${network}\nforward . ${to}`, within: 'NOERROR once', beside: 'NOERROR twice' },
   'cache disable ZONES': {
     block: (to) => `cache {\ndisable success example.org ${network}\n}\nforward . ${to}`,
     within: 'NOERROR twice',

@@ -12,10 +12,12 @@ async function verdict(directive: string, value: string | undefined): Promise<st
       at,
       warnings = []
     } = await verdictOf({ topic: '', title: '', corefile, accept: true, env: value === undefined ? {} : { X: value } })
+    const origin = ` (from ${spelled.replaceAll('"', '')})`
+    if (message !== undefined) expect(message.endsWith(origin), message).toBe(true)
     told.push(
       message === undefined
         ? ['accepted', ...warnings].join('; ').replace(/\S*\/Corefile/, 'Corefile')
-        : `${at?.line} ${message.replace(/^.*?Corefile:\d+: /, '')}`
+        : `${at?.line} ${message.slice(0, -origin.length).replace(/^.*?Corefile:\d+: /, '')}`
     )
   }
   expect(new Set(told)).toEqual(new Set([told[0]]))

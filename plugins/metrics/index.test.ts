@@ -71,6 +71,32 @@ async function numbers(server: TestServer): Promise<string[]> {
 const at = 'server="dns://127.0.0.1:53",zone=".",view=""'
 const client = { endpoint: '127.0.0.1:53' }
 
+test('each server block that counts tells its plugins, in the order of its chain', async () => {
+  const server = await started(`a.test b.test:54 {
+  bind 127.0.0.1
+  whoami
+  whoami
+  log
+  prometheus 127.0.0.1:0
+}
+c.test {
+  prometheus 127.0.0.1:0
+  cache
+}
+d.test {
+  whoami
+}`)
+  const { text } = await get(endOf(server))
+  const lines = text.split('\n').filter((line) => line.startsWith('coredns_plugin_enabled{'))
+  const of = (place: string, zone: string, name: string): string =>
+    `coredns_plugin_enabled{server="dns://${place}",zone="${zone}",view="",name="${name}"} 1`
+  expect(lines).toEqual([
+    ...['prometheus', 'log', 'whoami'].map((name) => of('127.0.0.1:53', 'a.test.', name)),
+    ...['prometheus', 'log', 'whoami'].map((name) => of('127.0.0.1:54', 'b.test.', name)),
+    ...['prometheus', 'cache'].map((name) => of(':53', 'c.test.', name))
+  ])
+})
+
 describe('a query is counted', () => {
   test('once in each', async () => {
     const clock = new TestClock()

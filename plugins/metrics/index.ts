@@ -1,5 +1,6 @@
-import type { Plugin, Schema, Shared } from 'skein/plugin'
+import { blockServed, type Plugin, type Schema, type Shared } from 'skein/plugin'
 import { buildInfo } from './build-info.js'
+import { Enabled } from './enabled.js'
 import { openHttpEnd } from './http-end.js'
 import { Traffic } from './traffic.js'
 
@@ -38,6 +39,7 @@ export default {
     const panics = host.metrics.counter('coredns_panics_total', 'Queries that ended in a fault of a plugin.')
     const shares: Shared<unknown>[] = []
     let traffic: Traffic | undefined
+    let leave = (): void => {}
     return {
       observe(query, sent) {
         if (sent.error !== undefined) panics.value++
@@ -47,11 +49,18 @@ export default {
       async start() {
         // All server blocks count together, and go on counting where a reload keeps one.
         const counting = await host.shared('metrics', () => {
-          const value = new Traffic()
-          return { value, close: host.metrics.collect(() => [buildInfo(host.version), ...value.families()]) }
+          const value = { traffic: new Traffic(), enabled: new Enabled() }
+          const families = () => [buildInfo(host.version), value.enabled.family(), ...value.traffic.families()]
+          return { value, close: host.metrics.collect(families) }
         })
         shares.push(counting)
-        traffic = counting.value
+        traffic = counting.value.traffic
+        const { enabled } = counting.value
+        const blocks = host.find(blockServed)
+        for (const block of blocks) enabled.add(block)
+        leave = () => {
+          for (const block of blocks) enabled.remove(block)
+        }
         try {
           shares.push(await host.shared(`metrics ${address}`, () => openHttpEnd(address, host.metrics, host.log)))
         } catch (error) {
@@ -60,6 +69,7 @@ export default {
         }
       },
       async stop() {
+        leave()
         for (const share of shares.reverse()) await share.release()
       }
     }

@@ -80,7 +80,7 @@ test(`after ${QUERIES} queries of any type, class, name and client the labels ar
   const end = /http:\S+/.exec(server.log.lines.join('\n'))![0]
   const text = await (await fetch(end, { headers: { connection: 'close' } })).text()
   const labels = labelsOf(text)
-  expect([...labels.keys()].toSorted()).toEqual(['family', 'plugin', 'proto', 'rcode', 'server', 'type', 'view', 'zone'])
+  expect([...labels.keys()].toSorted()).toEqual(['family', 'name', 'plugin', 'proto', 'rcode', 'server', 'type', 'view', 'zone'])
   const allowed: Readonly<Record<string, readonly string[]>> = {
     type: TYPES,
     proto: PROTOCOLS,
@@ -89,7 +89,8 @@ test(`after ${QUERIES} queries of any type, class, name and client the labels ar
     zone: ['.', 'example.org.', 'a.example.org.', '2.0.192.in-addr.arpa.', '3.0.192.in-addr.arpa.'],
     view: [''],
     plugin: [''],
-    server: ['dns', 'tls', 'https', 'quic'].flatMap((scheme) => [`${scheme}://127.0.0.1:53`, `${scheme}://[::1]:53`])
+    name: ['prometheus', 'errors', 'log', 'any', 'loadbalance', 'cache', 'stub', 'chaos', 'etcd', 'forward', 'whoami'],
+    server: ['dns', 'tls', 'https', 'quic'].flatMap((scheme) => [`${scheme}://127.0.0.1:53`, `${scheme}://[::1]:53`, `${scheme}://:53`])
   }
   for (const [label, values] of labels)
     expect({ label, others: [...values].filter((value) => !allowed[label]!.includes(value)) }).toEqual({ label, others: [] })

@@ -97,7 +97,7 @@ export class Directive {
 
   /** Fails with the option's own place: `Corefile:4: etcd: ttl: expected …`. */
   fail(problem: string): never {
-    throw new ConfigError(`${pathOf(this)}: ${problem}`, this.at)
+    throw new ConfigError(`${pathOf(this)}: ${problem}${this.#origin}`, this.at)
   }
 
   /** Fails since this option is none that its directive knows. `also` may be meant, but is not worth listing. */
@@ -105,9 +105,14 @@ export class Directive {
     const near = nearest(this.name, known) ?? nearest(this.name, also)
     const expected = known.length === 0 ? 'expected none' : `expected one of ${known.join(', ')}`
     throw new ConfigError(
-      `${this.parent === undefined ? 'server block' : pathOf(this.parent)}: unknown option ${shown(this.name)}, ${near === undefined ? expected : `did you mean ${near}?`}`,
+      `${this.parent === undefined ? 'server block' : pathOf(this.parent)}: unknown option ${shown(this.name)}, ${near === undefined ? expected : `did you mean ${near}?`}${this.#origin}`,
       this.at
     )
+  }
+
+  /** Whoever reads a value that came from elsewhere must learn where. */
+  get #origin(): string {
+    return this.spelled === undefined ? '' : ` (from ${[...new Set(this.spelled.match(/\{\$[^}]+\}|\{%.+?%\}/gs))].join(', ')})`
   }
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { ProcessServices, Stores } from '../chain/scope.js'
 import { parseCorefile } from '../corefile/parser.js'
-import { serverOf, TestClock, TestLog } from '../testing.js'
+import { requestOctets, serverOf, TestClock, TestLog } from '../testing.js'
 import { buildInstance } from './instance.js'
 import { Sharing } from './shares.js'
 
@@ -48,13 +48,24 @@ describe('whatever a plugin throws is SERVFAIL and one line', () => {
     ['Symbol("odd")', 'Symbol(odd)'],
     ['Object.create(null)', 'something without a text'],
     ['{ toString() { throw new Error("worse") } }', 'something without a text'],
-    ['Object.defineProperty(new Error(), "message", { get() { throw new Error("worse") } })', 'something without a text']
+    ['Object.defineProperty(new Error(), "message", { get() { throw new Error("worse") } })', 'something without a text'],
+    ['Object.defineProperty(new Error("boom"), "stack", { get() { throw new Error("worse") } })', 'Error: boom'],
+    ['new Proxy({}, { getPrototypeOf() { throw new Error("worse") } })', 'something without a text']
   ])('%s', async (thrown, text) => {
     const name = `throws-${thrown.length}`
     install(name, `return { handle() { throw ${thrown} } }`)
     const server = await serverOf(`. {\n  ${name}\n}`, { file })
-    const { rcode } = await server.ask('example.org. A')
-    expect(rcode).toBe('SERVFAIL')
+    let out = Buffer.alloc(0)
+    let rcode: number | undefined
+    // What comes out of here would end the process.
+    server.instance.endpoints[0]!.receive({
+      octets: requestOctets('example.org. A'),
+      client: { address: '192.0.2.1', port: 1, transport: 'udp', local: '127.0.0.1' },
+      reserve: (size) => (out = Buffer.alloc(size)),
+      send: () => (rcode = out[3]! & 0xf),
+      drop() {}
+    })
+    expect(rcode).toBe(2)
     expect(server.log.lines).toEqual([`[ERROR] ${FAULT}${text}`])
     await server.stop()
   })

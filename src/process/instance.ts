@@ -7,8 +7,9 @@ import { NOTHING_SAID, readSaid, readSaidUnread, type Said } from '../chain/said
 import { BlockScope, type ProcessServices, Settings } from '../chain/scope.js'
 import type { Place } from '../corefile/directive.js'
 import type { ServerBlock } from '../corefile/parser.js'
+import { shownEndpoint } from '../listen/addresses.js'
 import type { Endpoint } from '../listen/listeners.js'
-import { type Log, listenAddresses, type MaybePromise, type Reply, udpSize, zonesServed } from '../plugin.js'
+import { type BlockServed, blockServed, type Log, listenAddresses, type MaybePromise, type Reply, udpSize, zonesServed } from '../plugin.js'
 import type { Query } from '../query.js'
 import { DEFAULT_UDP_SIZE } from '../reply/size.js'
 import { Routes } from '../route/route.js'
@@ -58,7 +59,16 @@ export async function buildInstance(blocks: readonly ServerBlock[], options: Ins
   await attempt(() => {
     plan = planEndpoints(built, defaultPort, options.warn ?? ((text) => services.log.warn(text)))
   })
+  for (const block of built) block.scope.offer(blockServed, servedBy(block, defaultPort))
   return new Instance({ blocks: built, said, plan }, services, { ...serving, udpSize: settings.get(udpSize) ?? DEFAULT_UDP_SIZE })
+}
+
+function servedBy({ block, addresses, chain }: BuiltBlock, defaultPort: number): BlockServed {
+  const places = block.keys.flatMap(({ zone, port = defaultPort }) =>
+    [...new Set(addresses.map((address) => shownEndpoint(address, port)))].map((endpoint) => ({ endpoint, zone }))
+  )
+  const members = chain.configured.filter(({ layer }) => layer.handle !== undefined || layer.observe !== undefined)
+  return { places, chain: members.map(({ directive }) => directive.name) }
 }
 
 /** Asks the server itself, routed anew. */
@@ -73,7 +83,8 @@ function resolveWithin(routes: Routes<BuiltChain>, query: Query, serving: Servin
 function reportTo(log: Log): Report {
   return (error, query) => {
     log.error(`${query.qname} ${query.qtype}: a plugin failed: ${oneLine(error)}`)
-    if (error instanceof Error && error.stack !== undefined) log.debug(error.stack)
+    const stack = stackOf(error)
+    if (stack !== undefined) log.debug(stack)
   }
 }
 
@@ -83,6 +94,15 @@ function oneLine(error: unknown): string {
     return (error instanceof Error ? `${error.name}: ${error.message}` : String(error)).replace(/[\s\p{Cc}]+/gu, ' ')
   } catch {
     return 'something without a text'
+  }
+}
+
+/** The stack of an error, where it has one that can be read. */
+function stackOf(error: unknown): string | undefined {
+  try {
+    return error instanceof Error && error.stack !== undefined ? String(error.stack) : undefined
+  } catch {
+    return undefined
   }
 }
 
