@@ -3,6 +3,9 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import type { ProcessServices } from '../src/chain/scope.js'
+import { addressFindings } from '../src/check/addresses.js'
+import { shownFinding } from '../src/check/finding.js'
+import { thisMachine } from '../src/check/machine.js'
 import { defaultServerBlocks } from '../src/corefile/default.js'
 import { ConfigError, type Directive, type Place } from '../src/corefile/directive.js'
 import { memoryOutside } from '../src/corefile/memory-outside.js'
@@ -12,6 +15,7 @@ import { parseToml } from '../src/corefile/toml-blocks.js'
 import { canonicalName } from '../src/message/name.js'
 import { buildInstance, type Instance } from '../src/process/instance.js'
 import { PromRegistry } from '../src/process/metrics.js'
+import { zoneLines } from '../src/process/plan.js'
 import { Sharing } from '../src/process/shares.js'
 import { EmbeddedStores } from '../src/process/stores.js'
 import { TestClock, TestLog } from '../src/testing.js'
@@ -98,6 +102,10 @@ async function verdictOfFile(given: CorefileCase, name: string, text: string | B
       file,
       defaultPort: PORT
     })
+    // What else the start finds out: whether the machine has the addresses.
+    const [foreign] = addressFindings(instance, PORT, thisMachine()).filter(({ severity }) => severity === 'error')
+    if (foreign !== undefined)
+      return { message: shownFinding(foreign), at: foreign.at && { file: relative(home, foreign.at.file), line: foreign.at.line } }
     return { zones: listening(instance), warnings: warnings.map((warning) => warning.text) }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
@@ -149,9 +157,5 @@ function services(): ProcessServices {
 
 /** CoreDNS's lines: `example.org.:PORT on 127.0.0.1`. What listens everywhere has two addresses and one line. */
 function listening({ plan }: Instance): string[] {
-  const lines = plan.flatMap(({ address, port, routes }) => {
-    const where = address === '0.0.0.0' || address === '::' ? '' : ` on ${address}`
-    return routes.zones.map((zone) => `${zone}:${port === PORT ? 'PORT' : port}${where}`)
-  })
-  return [...new Set(lines)].sort()
+  return zoneLines(plan, ({ port }) => (port === PORT ? 'PORT' : port)).sort()
 }

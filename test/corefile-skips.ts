@@ -8,15 +8,6 @@ export const OF_MACHINE = 'it depends on the network interfaces of the machine'
 /** Reasons with the cases that have them, as `TOPIC: TITLE`. */
 export const SKIPPED: Readonly<Record<string, readonly string[]>> = {
   [OF_MACHINE]: ['bind: bind takes the name of an interface'],
-  'known difference: the line of 0.0.0.0 does not name it, as it is one with listening everywhere': [
-    'bind: bind takes the unspecified address'
-  ],
-  'only opening the sockets tells': ['bind: An address of another machine is refused at the start'],
-  'known difference: an address that bind names twice counts once': ['bind: The same address twice is refused'],
-  'known difference: a block that names an address goes before one that listens everywhere, with a warning': [
-    'bind: The same zone may not be bound and unbound',
-    'bind: The same zone may not be unbound and bound'
-  ],
   'cache: prefetch is not supported yet': [
     'cache: A percentage without sign is refused',
     'cache: A percentage below 10 is refused',

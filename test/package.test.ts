@@ -88,7 +88,7 @@ describe.each([
       const { answer } = readAnswer(await client.ask(Buffer.from(requestOctets('example.org. A', { id }))))
       expect(answer).toEqual(['example.org. 60 A 192.0.2.1'])
     }
-    await client.close()
+    client.close()
     expect(await server.stop(), server.output()).toBe(0)
     expect(readFileSync(join(cwd, 'seen'), 'utf8')).toBe(seen)
 

@@ -16,7 +16,7 @@ describe('a server block listens on', () => {
   test.each<[string, string, readonly string[]]>([
     ['every address where nothing is said', '', ['0.0.0.0', '::']],
     ['the addresses named', 'bind 127.0.0.1 ::1', ['127.0.0.1', '::1']],
-    ['each once, however it is spelled', 'bind ::1 127.0.0.1 0:0:0:0:0:0:0:1 [::1] 127.0.0.1', ['::1', '127.0.0.1']],
+    ['an address however it is spelled', 'bind 127.0.0.1 [0:0:0:0:0:0:0:1]', ['127.0.0.1', '::1']],
     ['a link-local address with its interface', 'bind FE80:0::1%eth0', ['fe80::1%eth0']],
     ['all of a family', 'bind 0.0.0.0 ::', ['0.0.0.0', '::']],
     ['all but some', 'bind 127.0.0.1 127.0.0.2 ::1 {\n    except 127.0.0.1\n    except 0::1\n  }', ['127.0.0.2']]
@@ -57,6 +57,8 @@ describe('a server block listens on', () => {
 describe('a wrong line is an error with file and line', () => {
   test.each([
     ['bind', 'Corefile:2: bind: expected addresses or names of network interfaces, not nothing'],
+    ['bind 127.0.0.1 ::1 127.0.0.1', 'Corefile:2: bind: 127.0.0.1 stands twice, expected it once'],
+    ['bind ::1 [0:0:0:0:0:0:0:1]', 'Corefile:2: bind: [0:0:0:0:0:0:0:1] stands twice, expected it once'],
     ['bind nowhere0', 'Corefile:2: bind: expected an address or the name of a network interface, not "nowhere0"'],
     ['bind 127.0.0.256', 'Corefile:2: bind: expected an address or the name of a network interface, not "127.0.0.256"'],
     ['bind 127.0.0.1%lo', 'Corefile:2: bind: expected an address or the name of a network interface, not "127.0.0.1%lo"'],

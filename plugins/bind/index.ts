@@ -15,6 +15,10 @@ export default {
   api: 1,
   schema,
   setup({ args: [words], options, directive }, host) {
+    for (const [index, word] of words.entries()) {
+      if (words.slice(0, index).some((other) => spelledOnce(other) === spelledOnce(word)))
+        directive.fail(`${word} stands twice, expected it once`)
+    }
     const without = new Set(options.except.flatMap((list, index) => list.flatMap((word) => addressesOf(directive.options[index]!, word))))
     const named = words.flatMap((word) => addressesOf(directive, word))
     const addresses = [...new Set(named)].filter((address) => !without.has(address))
@@ -26,12 +30,16 @@ export default {
 
 /** An address as it is, or all those of a network interface; link-local ones carry its name (RFC 4007 §11). */
 function addressesOf(directive: Directive, word: string): string[] {
-  const bare = word.replace(/^\[(.*)\]$/, '$1')
-  if (isIP(bare) !== 0) return [oneSpelling(bare)]
+  if (isIP(word.replace(/^\[(.*)\]$/, '$1')) !== 0) return [spelledOnce(word)]
   const all = networkInterfaces()
   const found = Object.hasOwn(all, word) ? all[word] : undefined
   if (found === undefined) directive.fail(`expected an address or the name of a network interface, not ${JSON.stringify(word)}`)
   return found.map(({ address, scopeid }) => (scopeid ? `${address}%${word}` : address))
+}
+
+/** What a word names, in one spelling for each address. */
+function spelledOnce(word: string): string {
+  return oneSpelling(word.replace(/^\[(.*)\]$/, '$1'))
 }
 
 /** The same address in two spellings would be opened twice. */

@@ -67,7 +67,10 @@ describe('what cannot be done says what to type', () => {
     ['plugin', /Corefile:2: plugin: expected a path, not nothing$/],
     ['plugin ./mine.js again', /Corefile:2: plugin: expected at most 1.*, not "again"$/],
     ['plugin ./nothere.js', /Corefile:2: plugin: \.\/nothere\.js cannot be loaded: Cannot find module/],
-    ['plugin @corp/nothere', /Corefile:2: plugin: there is no package @corp\/nothere here: npm install @corp\/nothere$/],
+    [
+      'plugin @corp/nothere',
+      /Corefile:2: plugin: there is no package @corp\/nothere here: npm install @corp\/nothere; a file is a path such as \.\/mine\.js$/
+    ],
     ['plugin ./empty.js', /Corefile:2: \.\/empty\.js: it does not export a plugin by default: an object with name, api and setup$/],
     ['plugin ./broken.js', /Corefile:2: plugin: \.\/broken\.js cannot be loaded: /],
     ['plugin ./old.js', /Corefile:2: \.\/old\.js: it speaks plugin interface 7, this Skein speaks 1$/],

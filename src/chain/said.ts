@@ -83,7 +83,8 @@ async function namedPlugin(directive: Directive, folder: string): Promise<{ spec
   const [spec] = readBySchema(directive, PLUGIN).args
   const isPath = /^\.{0,2}\//.test(spec) || isAbsolute(spec)
   const url = isPath ? pathToFileURL(resolve(folder, spec)).href : packageUrl(spec, folder, directive)
-  if (url === undefined) throw new ConfigError(`plugin: there is no package ${spec} here: npm install ${spec}`, directive.at)
+  if (url === undefined)
+    throw new ConfigError(`plugin: there is no package ${spec} here: npm install ${spec}; a file is a path such as ./mine.js`, directive.at)
   const module = await importPlugin(url, spec, directive)
   return { spec, loaded: { plugin: checkPlugin(module, spec, directive), url, directive } }
 }

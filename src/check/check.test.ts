@@ -57,7 +57,6 @@ test('a configuration that says what is meant has nothing to find', async () => 
   whoami
 }
 a.example.org {
-  bind 127.0.0.1
   forward . 127.0.0.1:1053
 }
 .:1053 {
@@ -163,9 +162,9 @@ describe('what is most likely not meant is a warning', () => {
       ['shadowed Corefile:2: etcd: a.test. is served by the server block of Corefile:6, so it is never asked for that here']
     ],
     [
-      'a block that names an address before one that listens everywhere',
-      '. {\n  bind 127.0.0.1\n  whoami\n}\n. {\n  whoami\n}',
-      ['shadowed Corefile:5: . on 127.0.0.1:53 is served by the block that names the address, not by Corefile:5']
+      'a block that names an address, and one that listens everywhere',
+      'a {\n  bind 127.0.0.1\n  whoami\n}\n. {\n  whoami\n}',
+      ['bind-overlap Corefile:1: 127.0.0.1:53 is named here, and Corefile:5 listens on every address: all their zones are served there']
     ],
     [
       'a block that answers nothing',

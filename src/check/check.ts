@@ -51,7 +51,7 @@ export async function check(options: CheckOptions): Promise<Checked> {
     defaultPort: options.defaultPort,
     builtInOnly: options.builtInOnly,
     report,
-    warn: (text, at) => findings.push(warning('shadowed', text, at))
+    warn: (text, at) => findings.push(warning('bind-overlap', text, at))
   })
   const machine = options.machine ?? thisMachine()
   findings.push(

@@ -21,6 +21,7 @@ export type Code =
   | 'unreachable'
   | 'outside'
   | 'shadowed'
+  | 'bind-overlap'
   | 'no-answer'
   | 'asks-itself'
   | 'unsafe-order'

@@ -133,6 +133,9 @@ function cut(word: string): string {
 export function nearest(word: string, known: readonly string[]): string | undefined {
   // What is longer than any name is no slip of one, and comparing it is slow.
   if (word.length > LONGEST_SHOWN) return undefined
+  // What begins one word alone is that word cut short.
+  const longer = known.filter((candidate) => candidate.startsWith(word.toLowerCase()))
+  if (word.length >= 3 && longer.length === 1) return longer[0]
   let best: string | undefined
   let least = Math.max(1, Math.floor((word.length + 1) / 3)) + 1
   for (const candidate of known) {

@@ -30,7 +30,7 @@ export interface InstanceOptions extends BuildOptions {
   readonly file: string
   readonly defaultPort: number
   readonly makeScope?: MakeScope
-  /** Told of zones that another block hides; the log is where left out. */
+  /** Told of addresses that several blocks share; the log is where left out. */
   readonly warn?: (text: string, at: Place) => void
 }
 
@@ -57,7 +57,11 @@ export async function buildInstance(blocks: readonly ServerBlock[], options: Ins
   }
   let plan: readonly PlannedEndpoint[] = []
   await attempt(() => {
-    plan = planEndpoints(built, defaultPort, options.warn ?? ((text) => services.log.warn(text)))
+    plan = planEndpoints(
+      built,
+      defaultPort,
+      options.warn ?? ((text, { file: where, line }) => services.log.warn(`${where}:${line}: ${text}`))
+    )
   })
   for (const block of built) block.scope.offer(blockServed, servedBy(block, defaultPort))
   return new Instance({ blocks: built, said, plan }, services, { ...serving, udpSize: settings.get(udpSize) ?? DEFAULT_UDP_SIZE })

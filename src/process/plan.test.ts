@@ -22,7 +22,7 @@ function planned(corefile: string): { plan: string[]; warnings: string[] } {
   const warnings: string[] = []
   const line = ({ routes }: PlannedEndpoint, zone: string): number =>
     blocks.find(({ chain }) => chain === routes.find({ qname: zone, qtype: 1 })?.block)!.block.at.line
-  const plan = planEndpoints(blocks, 53, (text) => warnings.push(text)).map((endpoint) => {
+  const plan = planEndpoints(blocks, 53, (text, { file, line: named }) => warnings.push(`${file}:${named}: ${text}`)).map((endpoint) => {
     const zones = [...endpoint.routes.zones].sort().map((zone) => `${zone}@${line(endpoint, zone)}`)
     return `${endpoint.address} ${endpoint.port}: ${zones.join(' ')}`
   })
@@ -64,16 +64,16 @@ describe('an address that one block names reaches the zones of those that listen
     ['but not of another port', 'a {\n bind ::1\n}\nb:54 {\n}', ['::1 53: a.@1', '0.0.0.0 54: b.@4', ':: 54: b.@4']],
     ['nor of the other family', 'a {\n bind ::1\n}\nb {\n bind 0.0.0.0\n}', ['::1 53: a.@1', '0.0.0.0 53: b.@4']]
   ])('%s', (_title, corefile, plan) => {
-    expect(planned(corefile)).toEqual({ plan, warnings: [] })
+    expect(planned(corefile).plan).toEqual(plan)
   })
 
-  test.each([
-    ['first', 'a {\n bind 127.0.0.1\n}\na {\n}', '127.0.0.1 53: a.@1', 'Corefile:4'],
-    ['last', 'a {\n}\na {\n bind 127.0.0.1\n}', '127.0.0.1 53: a.@3', 'Corefile:1']
-  ])('the same zone is the bound block’s there, with a warning: it stands %s', (_title, corefile, own, hidden) => {
-    const { plan, warnings } = planned(corefile)
-    expect(plan).toContain(own)
-    expect(warnings).toEqual([`a. on 127.0.0.1:53 is served by the block that names the address, not by ${hidden}`])
+  test.each<[string, string, readonly string[]]>([
+    ['the bound one first', bound + everywhere, ['Corefile:1', '127.0.0.1:53', 'Corefile:4']],
+    ['the bound one last', everywhere + bound, ['Corefile:3', '127.0.0.1:53', 'Corefile:1']],
+    ['another port', 'a {\n bind ::1\n}\nb:54 {\n}', []]
+  ])('and a warning tells of it: %s', (_title, corefile, [at, address, other]) => {
+    const text = `${at}: ${address} is named here, and ${other} listens on every address: all their zones are served there`
+    expect(planned(corefile).warnings).toEqual(at === undefined ? [] : [text])
   })
 
   test('and its own look-ups reach them too', async () => {
@@ -94,6 +94,21 @@ describe('a plan that cannot be is an error with file and line', () => {
     ['a zone twice, spelled otherwise', 'a:53 {\n}\nA. {\n}', 'Corefile:3: A.: Corefile:1 serves a. on port 53 already'],
     ['a zone twice in one block', 'a b a {\n}', 'Corefile:1: a: Corefile:1 serves a. on port 53 already'],
     ['at one of several addresses', 'a {\n bind ::1\n}\na {\n bind 127.0.0.1 ::1\n}', 'Corefile:4: a: Corefile:1 serves a.'],
+    [
+      'a zone on an address and on all',
+      'a {\n bind 127.0.0.1\n}\na {\n}',
+      'Corefile:4: a.: Corefile:1 serves it on an address of its own, and this block on all, expected each zone once'
+    ],
+    [
+      'a zone on all addresses and on one',
+      'a {\n}\na {\n bind 127.0.0.1\n}',
+      'Corefile:3: a.: Corefile:1 serves it on every address, and this block on one of them'
+    ],
+    [
+      'an address and all of them in one block',
+      'a {\n bind 127.0.0.1 0.0.0.0\n}',
+      'Corefile:1: a.: it is served on an address of its own and on all, expected each zone once'
+    ],
     ['DNS over TLS', 'tls://a {\n}', 'Corefile:1: tls://a: Skein does not serve tls:// yet, expected dns:// or no scheme'],
     ['DNS over HTTPS', 'b {\n}\nhttps://a {\n}', 'Corefile:3: https://a: Skein does not serve https:// yet'],
     ['DNS over QUIC', 'quic://a {\n}', 'Skein does not serve quic:// yet'],

@@ -38,30 +38,46 @@ interface Group {
 
 /**
  * Groups the zones of all server blocks by address and port. Throws ConfigError where a zone is served twice at one; `warn` is
- * told where a block that names an address hides another's zone there, and where that other block stands.
+ * told where one block names an address and another listens on all, and where the first stands.
  */
 export function planEndpoints(
   blocks: readonly BuiltBlock[],
   defaultPort: number,
-  warn: (text: string, hidden: Place) => void
+  warn: (text: string, at: Place) => void
 ): PlannedEndpoint[] {
   const groups = groupsOf(blocks, defaultPort)
   return groups.map(({ address, port, served }) => {
     const routes = new Routes<BuiltChain>()
-    const add = ({ zone, built }: Served): boolean => {
+    const others = behind(groups, address, port)
+    for (const { zone, built } of [...served, ...others]) {
       if (built.home.routes.zones.length === 0) built.home.routes = routes
-      return routes.add(zone, built.chain) === undefined
+      routes.add(zone, built.chain)
     }
-    for (const own of served) add(own)
-    for (const other of behind(groups, address, port)) {
-      if (!add(other))
-        warn(
-          `${other.zone} on ${shownAddress(address, port)} is served by the block that names the address, not by ${placeOf(other.built)}`,
-          other.built.block.at
-        )
-    }
+    for (const own of served) checkAlone(own, others, blocks)
+    for (const [place, at] of overlaps(served, others))
+      warn(`${shownAddress(address, port)} is named here, and ${place} listens on every address: all their zones are served there`, at)
     return { address, port, routes }
   })
+}
+
+/** The same zone on an address and on all addresses is refused, as in CoreDNS: one of the two would never be asked there. */
+function checkAlone(own: Served, others: readonly Served[], blocks: readonly BuiltBlock[]): void {
+  const other = others.find(({ zone }) => zone === own.zone)
+  if (other === undefined) return
+  if (other.built === own.built)
+    throw new ConfigError(`${own.zone}: it is served on an address of its own and on all, expected each zone once`, own.built.block.at)
+  const [first, second] = [own.built, other.built].sort((a, b) => blocks.indexOf(a) - blocks.indexOf(b)) as [BuiltBlock, BuiltBlock]
+  const where = first === own.built ? 'on an address of its own, and this block on all' : 'on every address, and this block on one of them'
+  throw new ConfigError(`${own.zone}: ${placeOf(first)} serves it ${where}, expected each zone once`, second.block.at)
+}
+
+/** Each block that names an address with each that listens on all: where the second stands, and the first. */
+function overlaps(served: readonly Served[], others: readonly Served[]): Map<string, Place> {
+  const [first] = served
+  if (first === undefined) return new Map()
+  return new Map(
+    others.filter(({ built }) => served.every((own) => own.built !== built)).map(({ built }) => [placeOf(built), first.built.block.at])
+  )
 }
 
 function groupsOf(blocks: readonly BuiltBlock[], defaultPort: number): Group[] {
@@ -100,4 +116,21 @@ function behind(groups: readonly Group[], address: string, port: number): Served
   return groups
     .filter((group) => group.port === port && isWildcard(group.address) && group.address.includes(':') === family)
     .flatMap(({ served }) => served)
+}
+
+/**
+ * The zones and where they are served, CoreDNS's way: `.:1053 on 127.0.0.1`; on every address where none is named. `portOf` is
+ * asked for what a port has become.
+ */
+export function zoneLines(plan: readonly PlannedEndpoint[], portOf: (endpoint: PlannedEndpoint) => number | string): string[] {
+  const lines = plan.flatMap((endpoint) =>
+    endpoint.routes.zones.map((zone) => `${zone}:${portOf(endpoint)}${isOnAll(plan, zone, endpoint) ? '' : ` on ${endpoint.address}`}`)
+  )
+  return [...new Set(lines)]
+}
+
+/** Whether a zone is served on the wildcards of both families, of which this is one. */
+function isOnAll(plan: readonly PlannedEndpoint[], zone: string, { address, port }: PlannedEndpoint): boolean {
+  const other = address === '::' ? '0.0.0.0' : address === '0.0.0.0' ? '::' : undefined
+  return plan.some((place) => place.address === other && place.port === port && place.routes.zones.includes(zone))
 }

@@ -5,6 +5,7 @@ import { type Listeners, openListeners } from '../listen/listeners.js'
 import { ListenError } from '../listen/slot.js'
 import type { Configuration } from './configuration.js'
 import { buildInstance, type Instance, type MakeScope } from './instance.js'
+import { zoneLines } from './plan.js'
 
 /** How long queries in flight may take when the server stops: so long by themselves, then what is left for the layers to end them. */
 const PATIENCE_MS = 250
@@ -43,17 +44,7 @@ export class RunningServer {
 
   /** The zones and where they are served, CoreDNS's way: `.:1053 on 127.0.0.1`; on every address where none is named. */
   zoneLines(): string[] {
-    const lines = this.instance.plan.flatMap(({ address, routes, port }) => {
-      const bound = this.#portOf(address, port)
-      return routes.zones.map((zone) => `${zone}:${bound}${this.#isOnAll(zone, address, port) ? '' : ` on ${address}`}`)
-    })
-    return [...new Set(lines)]
-  }
-
-  /** Whether a zone is served on the wildcards of both families, of which this is one. */
-  #isOnAll(zone: string, address: string, port: number): boolean {
-    const other = address === '::' ? '0.0.0.0' : address === '0.0.0.0' ? '::' : undefined
-    return this.instance.plan.some((place) => place.address === other && place.port === port && place.routes.zones.includes(zone))
+    return zoneLines(this.instance.plan, ({ address, port }) => this.#portOf(address, port))
   }
 
   /** The first address that is listened on, for examples: an IPv4 one if there is any. */
