@@ -174,3 +174,82 @@ test.runIf(v4.length > 0)('a client is told of the endpoint that it has asked, a
   const [wildcard, named] = [listeners.list[0]!.port, listeners.list.at(-1)!.port]
   expect([...told]).toEqual([`:${wildcard}`, `127.0.0.99:${named}`])
 })
+
+describe('other endpoints', () => {
+  /** Answers with one word. */
+  const says =
+    (word: string) =>
+    (slot: Slot): void => {
+      slot.reserve(word.length).set(Buffer.from(word))
+      slot.send(word.length)
+    }
+
+  async function answerOf(address: string, port: number): Promise<string> {
+    const socket = createSocket('udp4')
+    const arrived = once(socket, 'message')
+    socket.send('query', port, address)
+    const [octets] = (await arrived) as [Buffer]
+    socket.close()
+    return octets.toString()
+  }
+
+  const at = (address: string, port: number, word: string): Endpoint => ({ address, port, receive: says(word) })
+
+  test('take over the sockets that they need, open what is missing and close what is not needed', async () => {
+    const listeners = await open(['127.0.0.1', '127.0.0.2'])
+    const [one, , two] = listeners.list
+    const change = await listeners.prepare([at('127.0.0.1', one!.port, 'new'), at('127.0.0.3', one!.port, 'newer')])
+    expect(await answerOf('127.0.0.1', one!.port)).toBe('query')
+    await change.apply(0)
+    expect(listeners.list[0]).toBe(one)
+    expect(listeners.list.map(({ address }) => address)).toEqual(['127.0.0.1', '127.0.0.1', '127.0.0.3', '127.0.0.3'])
+    expect(await answerOf('127.0.0.1', one!.port)).toBe('new')
+    expect(await answerOf('127.0.0.3', one!.port)).toBe('newer')
+    // Its port is free again.
+    await open(['127.0.0.2'], two!.port)
+  })
+
+  test('keep what port 0 has become', async () => {
+    const listeners = await open(['127.0.0.1'])
+    const { port } = listeners.list[0]!
+    await (await listeners.prepare([at('127.0.0.1', 0, 'again')])).apply(0)
+    expect(listeners.list.map((listener) => listener.port)).toEqual([port, port])
+    expect(await answerOf('127.0.0.1', port)).toBe('again')
+  })
+
+  test('leave everything as it was where a port is taken, or where nobody wants them after all', async () => {
+    const listeners = await open(['127.0.0.1'])
+    const { port } = listeners.list[0]!
+    const other = await open(['127.0.0.2'])
+    const taken = other.list[0]!.port
+    await expect(listeners.prepare([at('127.0.0.3', port, 'new'), at('127.0.0.2', taken, 'new')])).rejects.toThrow(ListenError)
+    const change = await listeners.prepare([at('127.0.0.3', port, 'new')])
+    await change.discard()
+    expect(listeners.list.map(({ address }) => address)).toEqual(['127.0.0.1', '127.0.0.1'])
+    expect(await answerOf('127.0.0.1', port)).toBe('query')
+    await open(['127.0.0.3'], port)
+  })
+
+  test('take an address from a wildcard, and give it back', async () => {
+    const options = { localAddresses: () => ['127.0.0.1', '127.0.0.2'] }
+    const listeners = await open(['0.0.0.0'], 0, options)
+    const { port } = listeners.list[0]!
+    const before = listeners.list
+    await (await listeners.prepare([at('0.0.0.0', port, 'all'), at('127.0.0.2', port, 'own')])).apply(0)
+    expect([await answerOf('127.0.0.1', port), await answerOf('127.0.0.2', port)]).toEqual(['all', 'own'])
+    await (await listeners.prepare([at('0.0.0.0', port, 'both')])).apply(0)
+    expect([await answerOf('127.0.0.1', port), await answerOf('127.0.0.2', port)]).toEqual(['both', 'both'])
+    expect(listeners.list).toEqual(before)
+  })
+
+  test('wait for each other', async () => {
+    const listeners = await open(['127.0.0.1'])
+    const { port } = listeners.list[0]!
+    const first = await listeners.prepare([at('127.0.0.1', port, 'first')])
+    const second = listeners.prepare([at('127.0.0.1', port, 'second')]).then((change) => change.apply(0))
+    await first.apply(0)
+    expect(await answerOf('127.0.0.1', port)).toMatch(/first|second/)
+    await second
+    expect(await answerOf('127.0.0.1', port)).toBe('second')
+  })
+})

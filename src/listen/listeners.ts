@@ -40,22 +40,39 @@ export async function openListeners(endpoints: readonly Endpoint[], options: Lis
   return listeners
 }
 
-/** A socket, and the endpoint that it was opened for. */
+/** Both sockets of one address and port, and the endpoint that has them now. */
 interface Open {
+  endpoint: Endpoint
+  readonly address: string
+  readonly port: number
+  readonly listeners: readonly [udp: Listener, tcp: Listener]
+}
+
+/** An address to have sockets on. */
+interface Wanted {
   readonly endpoint: Endpoint
-  readonly listener: Listener
+  readonly address: string
+}
+
+/** Other endpoints than those that are served, with all that they need open. One of the two is called, once. */
+export interface Change {
+  /** Serves them from now on, all at once; resolves when what is not needed any more is closed. */
+  apply(graceMs: number): Promise<void>
+  /** Closes again what was opened for them. */
+  discard(): Promise<void>
 }
 
 /** The open sockets of a process. */
 export class Listeners {
   readonly counters: ListenerCounters = { received: 0, unsent: 0, refusedConnections: 0 }
-  readonly #endpoints: readonly Endpoint[]
   readonly #options: ListenOptions
+  #endpoints: readonly Endpoint[]
   #open: Open[] = []
   /** The port that an endpoint's port 0 has become. */
-  readonly #ports = new Map<Endpoint, number>()
+  readonly #ports = new Map<string, number>()
   #watch: NodeJS.Timeout | undefined
-  #looking = Promise.resolve()
+  /** Looks at addresses and changes of endpoints come one after another. */
+  #turn: Promise<unknown> = Promise.resolve()
 
   constructor(endpoints: readonly Endpoint[], options: ListenOptions) {
     this.#endpoints = endpoints
@@ -64,52 +81,98 @@ export class Listeners {
 
   /** The sockets that are open now. */
   get list(): readonly Listener[] {
-    return this.#open.map(({ listener }) => listener)
+    return this.#open.flatMap(({ listeners }) => listeners)
   }
 
   async open(): Promise<void> {
-    for (const endpoint of this.#endpoints) {
-      if (isWildcard(endpoint.address)) await this.#openAll(endpoint)
-      else await this.#openBoth(endpoint, endpoint.address)
-    }
-    if (!this.#endpoints.some(({ address }) => isWildcard(address))) return
-    this.#watch = setInterval(() => {
-      this.#looking = this.#looking.then(() => this.#followAddresses()).catch((error: Error) => this.#options.warn?.(error.message))
-    }, this.#options.watchMs ?? WATCH_MS)
-    this.#watch.unref()
+    const { opened } = await this.#openMissing(this.#endpoints)
+    this.#open.push(...opened)
+    this.#followWildcards()
   }
 
-  /** The local addresses that a wildcard stands for. It leaves an address to the endpoint that names it. */
-  #addressesOf(endpoint: Endpoint): string[] {
-    const isV6 = endpoint.address.includes(':')
-    const named = this.#endpoints
-      .filter(({ port, address }) => port === endpoint.port && !isWildcard(address))
-      .map(({ address }) => address)
-    const local = (this.#options.localAddresses ?? localAddresses)()
-    return local.filter((address) => address.includes(':') === isV6 && !named.includes(address))
+  /** Opens what these endpoints need beside what is open. Throws ListenError, and has changed nothing then. */
+  prepare(endpoints: readonly Endpoint[]): Promise<Change> {
+    let settled = (): void => {}
+    const change = new Promise<void>((resolve) => {
+      settled = resolve
+    })
+    const prepared = this.#turn.then(() => this.#prepare(endpoints, settled))
+    this.#turn = prepared.then(() => change).catch(() => {})
+    return prepared
   }
 
-  /** Opens all addresses of a wildcard but those that are not ready, as IPv6 ones are that look for duplicates: they come later. */
-  async #openAll(endpoint: Endpoint): Promise<void> {
-    for (const address of this.#addressesOf(endpoint)) {
-      try {
-        await this.#openBoth(endpoint, address)
-      } catch (error) {
-        if (!(error instanceof ListenError) || error.reason !== 'EADDRNOTAVAIL') throw error
-        this.#options.warn?.(error.message)
+  async #prepare(endpoints: readonly Endpoint[], settled: () => void): Promise<Change> {
+    const { opened, kept } = await this.#openMissing(endpoints)
+    return {
+      apply: async (graceMs) => {
+        for (const [open, endpoint] of kept) {
+          open.endpoint = endpoint
+          for (const listener of open.listeners) listener.serve(endpoint.receive, endpoint.address)
+        }
+        const gone = this.#open.filter((open) => !kept.has(open))
+        this.#open = [...kept.keys(), ...opened]
+        this.#endpoints = endpoints
+        this.#followWildcards()
+        settled()
+        await closeAll(gone, graceMs)
+      },
+      discard: async () => {
+        settled()
+        await closeAll(opened, 0)
       }
     }
   }
 
-  async #openBoth(endpoint: Endpoint, address: string): Promise<void> {
-    const port = this.#ports.get(endpoint) ?? endpoint.port
+  /** Opens each wanted address that has no sockets yet, and finds those that have. */
+  async #openMissing(endpoints: readonly Endpoint[]): Promise<{ opened: Open[]; kept: Map<Open, Endpoint> }> {
+    const opened: Open[] = []
+    const kept = new Map<Open, Endpoint>()
+    try {
+      for (const { endpoint, address } of endpoints.flatMap((each) => this.#wantedFor(each, endpoints))) {
+        const port = this.#portOf(endpoint)
+        const here = this.#open.find((open) => open.address === address && open.port === port)
+        if (here !== undefined) kept.set(here, endpoint)
+        else await this.#openInto(opened, endpoint, address)
+      }
+    } catch (error) {
+      await closeAll(opened, 0)
+      throw error
+    }
+    return { opened, kept }
+  }
+
+  /** Those of a wildcard but for what is not ready, as IPv6 addresses are that look for duplicates: they come later. */
+  async #openInto(opened: Open[], endpoint: Endpoint, address: string): Promise<void> {
+    try {
+      opened.push(await this.#openBoth(endpoint, address))
+    } catch (error) {
+      const isEarly = isWildcard(endpoint.address) && error instanceof ListenError && error.reason === 'EADDRNOTAVAIL'
+      if (!isEarly) throw error
+      this.#options.warn?.(error.message)
+    }
+  }
+
+  /** The addresses that an endpoint has sockets on. A wildcard leaves an address to the endpoint that names it. */
+  #wantedFor(endpoint: Endpoint, all: readonly Endpoint[]): Wanted[] {
+    if (!isWildcard(endpoint.address)) return [{ endpoint, address: endpoint.address }]
+    const isV6 = endpoint.address.includes(':')
+    const named = all.filter(({ port, address }) => port === endpoint.port && !isWildcard(address)).map(({ address }) => address)
+    const local = (this.#options.localAddresses ?? localAddresses)()
+    return local.filter((address) => address.includes(':') === isV6 && !named.includes(address)).map((address) => ({ endpoint, address }))
+  }
+
+  #portOf({ address, port }: Endpoint): number {
+    return port === 0 ? (this.#ports.get(address) ?? 0) : port
+  }
+
+  async #openBoth(endpoint: Endpoint, address: string): Promise<Open> {
+    const port = this.#portOf(endpoint)
     for (let tries = 1; ; tries++) {
       const udp = await openUdp(address, port, endpoint.receive, this.counters, endpoint.address)
       try {
         const tcp = await openTcp(address, udp.port, endpoint.receive, this.counters, this.#options.limits, endpoint.address)
-        this.#open.push({ endpoint, listener: udp }, { endpoint, listener: tcp })
-        this.#ports.set(endpoint, udp.port)
-        return
+        if (endpoint.port === 0) this.#ports.set(endpoint.address, udp.port)
+        return { endpoint, address, port: udp.port, listeners: [udp, tcp] }
       } catch (error) {
         await udp.close(0)
         if (port !== 0 || tries === PORT_TRIES || !(error instanceof ListenError)) throw error
@@ -117,17 +180,30 @@ export class Listeners {
     }
   }
 
+  /** Looks at the machine's addresses from time to time, while an endpoint is a wildcard. */
+  #followWildcards(): void {
+    clearInterval(this.#watch)
+    if (!this.#endpoints.some(({ address }) => isWildcard(address))) return
+    this.#watch = setInterval(() => {
+      this.#turn = this.#turn.then(() => this.#followAddresses()).catch((error: Error) => this.#options.warn?.(error.message))
+    }, this.#options.watchMs ?? WATCH_MS)
+    this.#watch.unref()
+  }
+
   /** Opens what has come and closes what has gone, so that a reply always leaves from the address that was asked. */
   async #followAddresses(): Promise<void> {
     for (const endpoint of this.#endpoints.filter(({ address }) => isWildcard(address))) {
-      const wanted = this.#addressesOf(endpoint)
-      const gone = this.#open.filter((open) => open.endpoint === endpoint && !wanted.includes(open.listener.address))
+      const wanted = this.#wantedFor(endpoint, this.#endpoints).map(({ address }) => address)
+      const gone = this.#open.filter((open) => open.endpoint === endpoint && !wanted.includes(open.address))
       this.#open = this.#open.filter((open) => !gone.includes(open))
-      await Promise.all(gone.map(({ listener }) => listener.close(0)))
-      const here = new Set(this.#open.map((open) => (open.endpoint === endpoint ? open.listener.address : '')))
+      await closeAll(gone, 0)
+      const here = new Set(this.#open.map((open) => (open.endpoint === endpoint ? open.address : '')))
       for (const address of wanted.filter((each) => !here.has(each))) {
         // What cannot be opened yet is tried again at the next look.
-        await this.#openBoth(endpoint, address).catch((error: Error) => this.#options.warn?.(error.message))
+        await this.#openBoth(endpoint, address).then(
+          (open) => this.#open.push(open),
+          (error: Error) => this.#options.warn?.(error.message)
+        )
       }
     }
   }
@@ -135,7 +211,11 @@ export class Listeners {
   /** Stops taking requests on all sockets, waits for what is in flight, at most `graceMs`. */
   async close(graceMs: number): Promise<void> {
     clearInterval(this.#watch)
-    await this.#looking
-    await Promise.all(this.#open.splice(0).map(({ listener }) => listener.close(graceMs)))
+    await this.#turn
+    await closeAll(this.#open.splice(0), graceMs)
   }
+}
+
+async function closeAll(open: readonly Open[], graceMs: number): Promise<void> {
+  await Promise.all(open.flatMap(({ listeners }) => listeners.map((listener) => listener.close(graceMs))))
 }

@@ -18,6 +18,8 @@ export interface Listener {
   readonly address: string
   readonly port: number
   readonly transport: Client['transport']
+  /** Gives what comes from now on to somebody else; `endpoint` is the address in the configuration that it is for. */
+  serve(receive: Receive, endpoint: string): void
   /** Stops taking requests; resolves when what was in flight is answered, or after `graceMs`. */
   close(graceMs: number): Promise<void>
 }

@@ -23,10 +23,10 @@ class TcpListener implements Listener {
   readonly address: string
   readonly transport = 'tcp' as const
   port = 0
-  readonly #receive: Receive
+  #receive: Receive
   readonly #counters: ListenerCounters
   readonly #limits: StreamLimits
-  readonly #endpointAddress: string
+  #endpointAddress: string
   #endpoint = ''
   readonly #server: Server
   readonly #connections = new Set<Connection>()
@@ -51,6 +51,13 @@ class TcpListener implements Listener {
     this.#server.on('error', () => this.#counters.refusedConnections++)
     this.port = (this.#server.address() as { port: number }).port
     this.#endpoint = shownEndpoint(this.#endpointAddress, this.port)
+  }
+
+  /** Connections that are open already go over to it as well; what they call the endpoint stays. */
+  serve(receive: Receive, endpoint: string): void {
+    this.#receive = receive
+    this.#endpointAddress = endpoint
+    this.#endpoint = shownEndpoint(endpoint, this.port)
   }
 
   #accept(socket: Socket): void {

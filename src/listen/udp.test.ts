@@ -24,6 +24,7 @@ async function listen(receive: Receive, address = '127.0.0.1', port = 0): Promis
     address,
     port: listener.port,
     transport: 'udp',
+    serve: (other, endpoint) => listener.serve(other, endpoint),
     close: (grace) => {
       isClosed = true
       return listener.close(grace)

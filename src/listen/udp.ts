@@ -34,7 +34,7 @@ class UdpListener implements Listener {
   #inFlight = 0
   #isClosed = false
   #receive: Receive | undefined
-  readonly #endpointAddress: string
+  #endpointAddress: string
   #endpoint = ''
   #idle: (() => void) | undefined
 
@@ -69,6 +69,13 @@ class UdpListener implements Listener {
     } catch {
       // The default size serves as well, with smaller bursts.
     }
+  }
+
+  serve(receive: Receive, endpoint: string): void {
+    if (this.#receive === undefined) return
+    this.#receive = receive
+    this.#endpointAddress = endpoint
+    this.#endpoint = shownEndpoint(endpoint, this.port)
   }
 
   #arrived(octets: Buffer, from: RemoteInfo): void {
