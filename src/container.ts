@@ -4,7 +4,7 @@
  */
 import 'reflect-metadata'
 import { type DependencyContainer, type InjectionToken, instanceCachingFactory, container as root } from 'tsyringe'
-import { BlockScope, type ProcessServices, type Shares, type Stores } from './chain/scope.js'
+import { BlockScope, type ProcessServices, type Shares, type StorePool } from './chain/scope.js'
 import type { Clock, Log, MetricsRegistry, Random } from './plugin.js'
 import { systemClock } from './process/clock.js'
 import type { MakeScope } from './process/instance.js'
@@ -19,7 +19,7 @@ export const LOG: InjectionToken<Log> = Symbol('log')
 export const CLOCK: InjectionToken<Clock> = Symbol('clock')
 export const RANDOM: InjectionToken<Random> = Symbol('random')
 export const METRICS: InjectionToken<MetricsRegistry> = Symbol('metrics')
-export const STORES: InjectionToken<Stores> = Symbol('stores')
+export const STORES: InjectionToken<StorePool> = Symbol('stores')
 export const SHARES: InjectionToken<Shares> = Symbol('shares')
 export const VERSION: InjectionToken<string> = Symbol('version')
 const SCOPE: InjectionToken<BlockScope> = Symbol('scope')
@@ -54,9 +54,9 @@ export function servicesOf(container: DependencyContainer): ProcessServices {
 
 /** Gives each server block a child container, which has what is the block's own beside the parts of the process. */
 export function scopesOf(container: DependencyContainer): MakeScope {
-  return (folder, settings, resolve) => {
+  return (generation, resolve) => {
     const child = container.createChildContainer()
-    child.register(SCOPE, { useFactory: (parts) => new BlockScope(servicesOf(parts), folder, settings, resolve) })
+    child.register(SCOPE, { useFactory: (parts) => new BlockScope(servicesOf(parts), generation, resolve) })
     return child.resolve(SCOPE)
   }
 }

@@ -156,8 +156,7 @@ async function run(flags: ReadonlyMap<string, string>): Promise<void> {
     log.error(`a promise of a plugin failed unseen: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
   )
   process.on('uncaughtException', (error) => log.error(`a plugin failed outside of a query: ${error.stack ?? error.message}`))
-  if (!flags.has('quiet'))
-    for (const line of [...server.zoneLines(), `Skein-${version()}`, platform(), ...banner(server, services)]) log.line(line)
+  if (!flags.has('quiet')) for (const line of [...server.zoneLines(), `Skein-${version()}`, platform(), ...banner(server)]) log.line(line)
 }
 
 function platform(): string {

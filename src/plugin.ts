@@ -101,6 +101,8 @@ export interface Layer {
   start?(): MaybePromise<void>
   /** True when it can answer, else why not yet, in words. */
   ready?(): true | string
+  /** A reload has kept this layer, and other server blocks have come or gone: what it found of them may be another now. */
+  refreshed?(): void
   /** Undoes `start`. Called once, in reverse order, also when a later layer's `start` failed. */
   stop?(): MaybePromise<void>
   /** What `skein check` looks for mistakes with. */
@@ -134,6 +136,11 @@ export interface Host {
   store(options: StoreOptions): Store
   /** Made once a process by the first user, closed when the last has stopped, surviving a reload that keeps the key. Call it in `start`. */
   shared<T>(key: string, create: () => MaybePromise<SharedValue<T>>): MaybePromise<Shared<T>>
+  /**
+   * Equal before and after a reload where the directives behind this one in its chain, the files that they read and the server
+   * blocks that their look-ups have entered are unchanged: what rests on these alone can be `shared` under it. Known from `start` on.
+   */
+  readonly behind: string
   /** Asks the server itself, routed anew over all server blocks, at most 8 deep. */
   resolve(query: Query): MaybePromise<Reply>
   /** Sets something that belongs to the server block or the process, not to a chain. Two different values are an error. */

@@ -131,7 +131,7 @@ export async function serverOf(corefile: string, options: TestOptions = {}): Pro
     clock: options.clock ?? new TestClock(),
     random: options.random ?? { below: (limit) => Math.floor(Math.random() * limit) },
     metrics,
-    stores: memoryStores(traced(() => store)),
+    stores: { lease: () => memoryStores(traced(() => store)) },
     shares: new Sharing(),
     version: 'Skein-test'
   }
@@ -142,7 +142,7 @@ export async function serverOf(corefile: string, options: TestOptions = {}): Pro
 }
 
 function memoryStores(store: Store): Stores {
-  return { use: () => store, open: async () => {}, close: async () => {}, opened: [] }
+  return { use: () => store, open: async () => {}, serve: () => {}, close: async () => {}, opened: [] }
 }
 
 /** A server that listens nowhere: a test hands it requests. */

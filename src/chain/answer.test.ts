@@ -17,7 +17,7 @@ function asked(): Query {
   return Query.fromRequest(request, client, '.')
 }
 
-const servingWith = (report: (error: unknown) => void): Serving => ({ udpSize: 1232, clock: new TestClock(), report })
+const servingWith = (report: (error: unknown) => void): Serving => ({ udpSize: 1232, clock: new TestClock(), report, inFlight: 0 })
 const chainOf = (run: Next, ...observers: Layer[]): Chain => ({
   run,
   observers,

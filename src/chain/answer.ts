@@ -13,6 +13,10 @@ export interface Serving {
   readonly udpSize: number
   readonly clock: Clock
   readonly report: Report
+  /** Queries of clients that have come and are not answered yet. */
+  inFlight: number
+  /** Called when there are none any more. */
+  idle?: (() => void) | undefined
 }
 
 /** A plugin returned something that is no reply. */
@@ -32,6 +36,7 @@ const NOWHERE = { flags: 0, octets: 0 }
  */
 export function answer(chain: Chain, query: Query, out: Outgoing, serving: Serving): void {
   const start = chain.observers.length > 0 ? serving.clock.monotonic() : 0
+  serving.inFlight++
   let reply: MaybePromise<Reply>
   try {
     reply = chain.run(query)
@@ -50,6 +55,7 @@ export function answer(chain: Chain, query: Query, out: Outgoing, serving: Servi
 function deliver(chain: Chain, query: Query, out: Outgoing, serving: Serving, start: number, reply: Reply): void {
   if (reply === drop) {
     out.drop()
+    ended(serving)
     return tell(chain, query, serving, start, reply, NOWHERE)
   }
   let written: { flags: number; octets: number }
@@ -58,12 +64,19 @@ function deliver(chain: Chain, query: Query, out: Outgoing, serving: Serving, st
   } catch (error) {
     return failed(chain, query, out, serving, start, error)
   }
+  ended(serving)
   tell(chain, query, serving, start, reply, written)
 }
 
 function failed(chain: Chain, query: Query, out: Outgoing, serving: Serving, start: number, error: unknown): void {
   const reply = fault(query)
-  tell(chain, query, serving, start, reply, finish(query, reply, out, serving.udpSize), error ?? String(error))
+  const written = finish(query, reply, out, serving.udpSize)
+  ended(serving)
+  tell(chain, query, serving, start, reply, written, error ?? String(error))
+}
+
+function ended(serving: Serving): void {
+  if (--serving.inFlight === 0) serving.idle?.()
 }
 
 /**

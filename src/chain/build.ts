@@ -45,8 +45,8 @@ export async function buildChain(
   const uses: Use[] = []
   for (const directive of directives.filter(({ name }) => !CHAIN_SCHEMAS.has(name))) {
     await attempt(async () => {
-      if (options.builtInOnly === true && isLeftOut(directive, scope.folder, said)) leftOut.push(directive)
-      else uses.push({ ...(await loadPlugin(directive, scope.folder, said.plugins)), directive })
+      if (options.builtInOnly === true && isLeftOut(directive, scope.generation.folder, said)) leftOut.push(directive)
+      else uses.push({ ...(await loadPlugin(directive, scope.generation.folder, said.plugins)), directive })
     })
   }
   await attempt(() => checkRepeats(uses))

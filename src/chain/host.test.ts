@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { Directive } from '../corefile/directive.js'
 import type { Log, Offer, Setting, StoreOptions } from '../plugin.js'
 import { PluginHost } from './host.js'
-import { BlockScope, type ProcessServices, Settings } from './scope.js'
+import { BlockScope, type ProcessServices, Settings, type Stores } from './scope.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-host-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -16,12 +16,16 @@ const told = (text: string): void => void lines.push(text)
 const log: Log = { debug: told, info: told, warn: told, error: told, line: told }
 const services = {
   log,
-  stores: { use: (options: StoreOptions) => void opened.push(options) },
   version: 'Skein-test'
 } as unknown as ProcessServices
 
-const processSettings = new Settings()
-const scope = (): BlockScope => new BlockScope(services, folder, processSettings, (query) => query.fail('SERVFAIL', 'fault'))
+const stores = { use: (options: StoreOptions) => void opened.push(options) } as unknown as Stores
+const scope = (): BlockScope => {
+  const scopes: BlockScope[] = []
+  const made = new BlockScope(services, { folder, stores, scopes }, (query) => query.fail('SERVFAIL', 'fault'))
+  scopes.push(made)
+  return made
+}
 const hostOf = (block: BlockScope, name: string, line: number): PluginHost =>
   new PluginHost(block, new Directive(name, [], { file: 'Corefile', line, column: 1 }, ['.']))
 
@@ -70,13 +74,17 @@ describe('settings', () => {
   const addresses: Setting<readonly string[]> = { name: 'addresses', scope: 'block' }
 
   test('of the process are one for all blocks: another value is an error that names both lines', () => {
-    hostOf(scope(), 'bufsize', 3).set(size, 1232)
-    hostOf(scope(), 'bufsize', 8).set(size, 1232)
-    expect(processSettings.get(size)).toBe(1232)
-    expect(() => hostOf(scope(), 'bufsize', 12).set(size, 4096)).toThrow(
-      'Corefile:12: bufsize: differs from what Corefile:8 says, expected the same'
-    )
-    expect(processSettings.get(size)).toBe(1232)
+    const all = new Settings()
+    const add = (line: number, value: number): void => {
+      const block = scope()
+      hostOf(block, 'bufsize', line).set(size, value)
+      all.setAll(block.processSettings)
+    }
+    add(3, 1232)
+    add(8, 1232)
+    expect(all.get(size)).toBe(1232)
+    expect(() => add(12, 4096)).toThrow('Corefile:12: bufsize: differs from what Corefile:8 says, expected the same')
+    expect(all.get(size)).toBe(1232)
   })
 
   test("of a block are that block's", () => {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { ConfigError, type Directive } from '../corefile/directive.js'
@@ -48,12 +49,14 @@ export class PluginHost implements Host {
   }
 
   resolvePath(path: string): string {
-    return resolve(this.#scope.folder, path)
+    return resolve(this.#scope.generation.folder, path)
   }
 
   async readFile(path: string): Promise<Buffer> {
     try {
-      return await readFile(this.resolvePath(path))
+      const octets = await readFile(this.resolvePath(path))
+      this.#scope.files.push({ path: this.resolvePath(path), hash: hashOf(octets), directive: this.#directive })
+      return octets
     } catch (error) {
       throw new ConfigError(
         `${this.#directive.name}: cannot read ${path}: ${reasonOf(error as NodeJS.ErrnoException)}`,
@@ -65,11 +68,17 @@ export class PluginHost implements Host {
 
   store(options: StoreOptions): Store {
     const api = options.api?.startsWith('unix:') ? `unix:${this.resolvePath(options.api.slice('unix:'.length))}` : options.api
-    return this.#scope.services.stores.use({ ...options, api, folder: this.resolvePath(options.folder) }, this.#directive)
+    const own = { ...options, api, folder: this.resolvePath(options.folder) }
+    this.#scope.stores.push({ options: own, directive: this.#directive })
+    return this.#scope.generation.stores.use(own, this.#directive)
   }
 
   shared<T>(key: string, create: () => MaybePromise<SharedValue<T>>): MaybePromise<Shared<T>> {
     return this.#scope.services.shares.take(key, create)
+  }
+
+  get behind(): string {
+    return this.#scope.behind(this.#directive)
   }
 
   resolve(query: Query): MaybePromise<Reply> {
@@ -88,6 +97,11 @@ export class PluginHost implements Host {
   find<T>(offer: Offer<T>): readonly T[] {
     return this.#scope.find(offer)
   }
+}
+
+/** Of the contents of a file. */
+export function hashOf(octets: Uint8Array): string {
+  return createHash('sha256').update(octets).digest('hex')
 }
 
 function named(log: Log, name: string): Log {

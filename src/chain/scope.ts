@@ -22,17 +22,26 @@ export interface ProcessServices {
   readonly clock: Clock
   readonly random: Random
   readonly metrics: MetricsRegistry
-  readonly stores: Stores
+  readonly stores: StorePool
   readonly shares: Shares
   readonly version: string
 }
 
-/** The service stores of the process, by folder. */
+/** The service stores of the process: each folder is open once, whoever uses it. */
+export interface StorePool {
+  /** For one reading of the configuration. */
+  lease(): Stores
+}
+
+/** The service stores that one reading of the configuration uses, by folder. */
 export interface Stores {
   /** A reader of the store in an absolute folder; nothing is opened yet. Throws ConfigError where another user's options differ. */
   use(options: StoreOptions, at: Directive): Store
-  /** Opens what is used. Throws StoreError or ListenError, and has opened nothing then. */
+  /** Opens what is used and not open yet. Throws StoreError or ListenError, and has opened nothing then. */
   open(): Promise<void>
+  /** Serves the keys APIs as this reading has them, where another one had them otherwise. */
+  serve(): void
+  /** Closes what nobody else uses. */
   close(): Promise<void>
   /** The folders that are open, and where the keys API of each listens. */
   readonly opened: readonly { readonly folder: string; readonly api: string | undefined }[]
@@ -46,8 +55,6 @@ export interface Shares {
 /** Settings with the directives that set them. */
 export class Settings {
   readonly #values = new Map<string, { readonly value: unknown; readonly directive: Directive }>()
-  /** What plugins have offered to all server blocks. */
-  readonly offers = new Map<string, unknown[]>()
 
   /** Takes a value; throws ConfigError, naming both lines, where another is there already. */
   set(name: string, value: unknown, directive: Directive): void {
@@ -63,42 +70,65 @@ export class Settings {
     return this.#values.get(name)?.value as T | undefined
   }
 
+  /** Takes all that others have; throws ConfigError where it differs. */
+  setAll(others: Settings): void {
+    for (const [name, { value, directive }] of others.#values) this.set(name, value, directive)
+  }
+
   /** The directive that has set it. */
   directiveOf({ name }: Setting<unknown>): Directive | undefined {
     return this.#values.get(name)?.directive
   }
 }
 
-/** One server block while it is configured and while it runs. */
-export class BlockScope {
-  readonly services: ProcessServices
+/** What a server block is part of: one reading of the configuration. */
+export interface Generation {
   /** The Corefile's folder: relative paths hang on it. */
   readonly folder: string
+  readonly stores: Stores
+  /** All server blocks that run with this one. */
+  readonly scopes: readonly BlockScope[]
+}
+
+/** A file that a directive has read. */
+export interface ReadFile {
+  readonly path: string
+  readonly hash: string
+  readonly directive: Directive
+}
+
+/** One server block while it is configured and while it runs. It outlives the reading that it comes from where a reload keeps it. */
+export class BlockScope {
+  readonly services: ProcessServices
+  /** Another one after a reload. */
+  generation: Generation
   readonly settings = new Settings()
-  readonly processSettings: Settings
-  /** Asks the server that the block belongs to; set when that is known. */
-  resolve: (query: Query) => MaybePromise<Reply>
+  /** What the block's directives have set for the whole process. */
+  readonly processSettings = new Settings()
+  /** The files that its directives have read. */
+  readonly files: ReadFile[] = []
+  /** The stores that its directives use. */
+  readonly stores: { readonly options: StoreOptions; readonly directive: Directive }[] = []
+  /** Asks the server that the block belongs to. */
+  readonly resolve: (query: Query) => MaybePromise<Reply>
+  /** Equal in two readings where nothing that stands behind a directive has changed. */
+  behind: (directive: Directive) => string = () => ''
   readonly #offers = new Map<string, unknown[]>()
 
-  constructor(services: ProcessServices, folder: string, processSettings: Settings, resolve: (query: Query) => MaybePromise<Reply>) {
+  constructor(services: ProcessServices, generation: Generation, resolve: (query: Query) => MaybePromise<Reply>) {
     this.services = services
-    this.folder = folder
-    this.processSettings = processSettings
+    this.generation = generation
     this.resolve = resolve
   }
 
-  offer<T>(offer: Offer<T>, value: T): void {
-    const offers = this.#offersOf(offer)
-    const values = offers.get(offer.name)
-    if (values === undefined) offers.set(offer.name, [value])
+  offer<T>({ name }: Offer<T>, value: T): void {
+    const values = this.#offers.get(name)
+    if (values === undefined) this.#offers.set(name, [value])
     else values.push(value)
   }
 
-  find<T>(offer: Offer<T>): readonly T[] {
-    return (this.#offersOf(offer).get(offer.name) ?? []) as T[]
-  }
-
-  #offersOf({ scope }: Offer<unknown>): Map<string, unknown[]> {
-    return scope === 'process' ? this.processSettings.offers : this.#offers
+  find<T>({ name, scope }: Offer<T>): readonly T[] {
+    const scopes = scope === 'process' ? this.generation.scopes : [this]
+    return scopes.flatMap((each) => (each.#offers.get(name) ?? []) as T[])
   }
 }

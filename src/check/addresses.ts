@@ -4,7 +4,7 @@ import type { Directive, Place } from '../corefile/directive.js'
 import { withoutBrackets } from '../corefile/zone.js'
 import { listenAddresses, type StoreOptions } from '../plugin.js'
 import type { Instance } from '../process/instance.js'
-import type { EmbeddedStores } from '../process/stores.js'
+import type { StoreLease } from '../process/stores.js'
 import { shownAddress } from '../query.js'
 import { checkFolder, checkMakeable } from '../store/folder.js'
 import { StoreError } from '../store/store.js'
@@ -30,7 +30,7 @@ export function addressFindings({ blocks, plan }: Instance, defaultPort: number,
 }
 
 /** Folders that no store can be in, and keys APIs that cannot listen. */
-export function storeFindings({ used }: EmbeddedStores, { plan }: Instance, machine: Machine): Finding[] {
+export function storeFindings(used: StoreLease['used'], { plan }: Instance, machine: Machine): Finding[] {
   return used.flatMap(({ options, at }) => [...folderFindings(options, at.at), ...apiFindings(options, at, plan, machine)])
 }
 

@@ -44,9 +44,9 @@ export async function check(options: CheckOptions): Promise<Checked> {
   const configuration = readOrReport(options.conf, report)
   if (configuration === undefined) return { configuration, instance: undefined, findings }
   findings.push(...configuration.warnings.map(fromWarning))
-  const stores = new EmbeddedStores(systemClock, NO_LOG)
+  const stores = new EmbeddedStores(systemClock, NO_LOG).lease()
   const instance = await buildInstance(configuration.blocks, {
-    services: { ...quietServices(options.version), stores, log: collecting(findings) },
+    services: { ...quietServices(options.version), stores: { lease: () => stores }, log: collecting(findings) },
     file: configuration.file,
     defaultPort: options.defaultPort,
     builtInOnly: options.builtInOnly,
@@ -56,7 +56,7 @@ export async function check(options: CheckOptions): Promise<Checked> {
   const machine = options.machine ?? thisMachine()
   findings.push(
     ...addressFindings(instance, options.defaultPort, machine),
-    ...storeFindings(stores, instance, machine),
+    ...storeFindings(stores.used, instance, machine),
     ...reachFindings(instance),
     ...loopFindings(instance, machine),
     ...orderFindings(instance)

@@ -1,10 +1,11 @@
-import type { ProcessServices } from '../chain/scope.js'
 import type { RunningServer } from './run.js'
 
 /** What is open besides DNS, and what to try next. */
-export function banner(server: RunningServer, { stores }: ProcessServices): string[] {
+export function banner(server: RunningServer): string[] {
   const { address, port } = server.firstAddress()
-  const lines = stores.opened.map(({ folder, api }) => `service store ${folder}${api === undefined ? '' : `, keys API ${shownApi(api)}`}`)
+  const lines = server.instance.generation.stores.opened.map(
+    ({ folder, api }) => `service store ${folder}${api === undefined ? '' : `, keys API ${shownApi(api)}`}`
+  )
   const [zone] = server.instance.zonesServed
   return [...lines, `try: dig @${address} -p ${port} ${zone === undefined ? 'example.org' : `${zone} SOA`}`, 'stop: Ctrl-C']
 }

@@ -91,7 +91,14 @@ describe('a look-up of the server for itself', () => {
 
 function services(stores: Partial<Stores>): { log: TestLog; services: ProcessServices } {
   const log = new TestLog()
-  const none: Stores = { use: () => undefined as never, open: async () => {}, close: async () => {}, opened: [], ...stores }
+  const none: Stores = {
+    use: () => undefined as never,
+    open: async () => {},
+    serve: () => {},
+    close: async () => {},
+    opened: [],
+    ...stores
+  }
   return {
     log,
     services: {
@@ -99,7 +106,7 @@ function services(stores: Partial<Stores>): { log: TestLog; services: ProcessSer
       clock: new TestClock(),
       random: { below: () => 0 },
       metrics: { counter: () => ({ value: 0 }), gauge() {}, collect: () => () => {}, text: async () => '' },
-      stores: none,
+      stores: { lease: () => none },
       shares: new Sharing(),
       version: 'Skein-test'
     }
@@ -110,11 +117,7 @@ describe('an instance opens the stores before the layers start, and closes them 
   const events = (log: TestLog): string => log.lines.map((line) => line.replace(/^\[INFO\] (plugin\/life: )?/, '')).join(', ')
 
   async function life(corefile: string): Promise<string> {
-    const { log, services: all } = services({})
-    const watched: ProcessServices = {
-      ...all,
-      stores: { ...all.stores, open: async () => log.info('open'), close: async () => log.info('close') }
-    }
+    const { log, services: watched } = services({ open: async () => log.info('open'), close: async () => log.info('close') })
     const instance = await buildInstance(parseCorefile(corefile, file).blocks, { services: watched, file, defaultPort: 53 })
     expect(log.lines).toEqual([])
     try {

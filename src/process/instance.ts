@@ -3,25 +3,36 @@ import { lookUp, type Report, type Serving } from '../chain/answer.js'
 import { attempting, type BuildOptions, type BuiltChain, buildChain } from '../chain/build.js'
 import { refuse } from '../chain/compose.js'
 import { startAll, stopAll } from '../chain/lifecycle.js'
-import { NOTHING_SAID, readSaid, readSaidUnread, type Said } from '../chain/said.js'
-import { BlockScope, type ProcessServices, Settings } from '../chain/scope.js'
+import { CHAIN_SCHEMAS, NOTHING_SAID, readSaid, readSaidUnread, type Said } from '../chain/said.js'
+import { BlockScope, type Generation, type ProcessServices, Settings } from '../chain/scope.js'
 import type { Place } from '../corefile/directive.js'
 import type { ServerBlock } from '../corefile/parser.js'
 import { shownEndpoint } from '../listen/addresses.js'
 import type { Endpoint } from '../listen/listeners.js'
-import { type BlockServed, blockServed, type Log, listenAddresses, type MaybePromise, type Reply, udpSize, zonesServed } from '../plugin.js'
+import {
+  type BlockServed,
+  blockServed,
+  type Layer,
+  type Log,
+  listenAddresses,
+  type MaybePromise,
+  type Reply,
+  udpSize,
+  zonesServed
+} from '../plugin.js'
 import type { Query } from '../query.js'
 import { DEFAULT_UDP_SIZE } from '../reply/size.js'
 import { Routes } from '../route/route.js'
 import { serve } from '../server.js'
 import { folderOf } from './configuration.js'
-import { type BuiltBlock, type PlannedEndpoint, planEndpoints } from './plan.js'
+import { behind, hasEnteredChanged, keptBlocks, movedZones, textOf } from './kept.js'
+import { type BuiltBlock, type Home, type Plan, type PlannedEndpoint, planEndpoints } from './plan.js'
 
 /** How deep look-ups of the server for itself may go. */
 const MAX_DEPTH = 8
 
 /** Makes the scope of a server block; the composition root gives each a container of its own. */
-export type MakeScope = (folder: string, settings: Settings, resolve: (query: Query) => MaybePromise<Reply>) => BlockScope
+export type MakeScope = (generation: Generation, resolve: (query: Query) => MaybePromise<Reply>) => BlockScope
 
 /** What {@link buildInstance} needs besides the server blocks. */
 export interface InstanceOptions extends BuildOptions {
@@ -32,39 +43,86 @@ export interface InstanceOptions extends BuildOptions {
   readonly makeScope?: MakeScope
   /** Told of addresses that several blocks share; the log is where left out. */
   readonly warn?: (text: string, at: Place) => void
+  /** What runs now: blocks of it that stay as they are become part of the new instance. */
+  readonly running?: Instance
 }
 
-/** Builds everything and opens nothing. Throws ConfigError. */
+/** Builds everything and opens nothing. What runs is not touched. Throws ConfigError. */
 export async function buildInstance(blocks: readonly ServerBlock[], options: InstanceOptions): Promise<Instance> {
   const { services, file, defaultPort } = options
-  const settings = new Settings()
-  const serving = { udpSize: DEFAULT_UDP_SIZE, clock: services.clock, report: reportTo(services.log) }
-  const makeScope: MakeScope = options.makeScope ?? ((folder, shared, resolve) => new BlockScope(services, folder, shared, resolve))
-  const folder = folderOf(file)
   const attempt = attempting(options.report)
   const directives = blocks.flatMap((block) => block.directives)
+  const scopes: BlockScope[] = []
+  const generation: Generation = { folder: folderOf(file), stores: services.stores.lease(), scopes }
+  const serving: Serving = { udpSize: DEFAULT_UDP_SIZE, clock: services.clock, report: reportTo(services.log), inFlight: 0 }
   let said = NOTHING_SAID
   await attempt(async () => {
-    said = options.builtInOnly === true ? readSaidUnread(directives) : await readSaid(directives, folder)
+    said = options.builtInOnly === true ? readSaidUnread(directives) : await readSaid(directives, generation.folder)
   })
+  const chainLines = directives.filter(({ name }) => CHAIN_SCHEMAS.has(name))
+  const text = (block: ServerBlock): string => textOf(block, chainLines)
+  const running = options.running?.blocks ?? []
+  const kept = await keptBlocks(blocks, running, text)
+  const change: Changing = { running, staying: new Set(kept.values()), moved: movedZones(blocks, running) }
   const built: BuiltBlock[] = []
+  const settings = new Settings()
   for (const block of blocks) {
-    const routes = new Routes<BuiltChain>()
-    const home = { routes }
-    const scope = makeScope(folder, settings, (query) => resolveWithin(home.routes, query, serving))
-    const chain = await buildChain(block.directives, scope, said, options)
-    built.push({ block, chain, scope, home, addresses: scope.settings.get(listenAddresses) ?? ['0.0.0.0', '::'] })
+    const staying = kept.get(block)
+    const one = staying ?? (await buildBlock(block, text(block), { generation, serving, said, change }, options))
+    if (staying !== undefined) for (const { options: store, directive } of staying.scope.stores) generation.stores.use(store, directive)
+    built.push(one)
+    scopes.push(one.scope)
+    await attempt(() => settings.setAll(one.scope.processSettings))
   }
-  let plan: readonly PlannedEndpoint[] = []
+  let plan: Plan = { endpoints: [], homes: new Map() }
   await attempt(() => {
-    plan = planEndpoints(
-      built,
-      defaultPort,
-      options.warn ?? ((text, { file: where, line }) => services.log.warn(`${where}:${line}: ${text}`))
-    )
+    const warn = options.warn ?? ((told, { file: where, line }) => services.log.warn(`${where}:${line}: ${told}`))
+    plan = planEndpoints(built, defaultPort, warn)
   })
-  for (const block of built) block.scope.offer(blockServed, servedBy(block, defaultPort))
-  return new Instance({ blocks: built, said, plan }, services, { ...serving, udpSize: settings.get(udpSize) ?? DEFAULT_UDP_SIZE })
+  for (const block of built) if (!change.staying.has(block)) block.scope.offer(blockServed, servedBy(block, defaultPort))
+  return new Instance({
+    blocks: built,
+    staying: change.staying,
+    said,
+    plan,
+    generation,
+    serving: { ...serving, udpSize: settings.get(udpSize) ?? DEFAULT_UDP_SIZE }
+  })
+}
+
+/** What runs, what of it stays, and which zones come or go. */
+interface Changing {
+  readonly running: readonly BuiltBlock[]
+  readonly staying: ReadonlySet<BuiltBlock>
+  readonly moved: readonly string[]
+}
+
+/** What the blocks of one reading have in common while they are built. */
+interface Common {
+  readonly generation: Generation
+  readonly serving: Serving
+  readonly said: Said
+  readonly change: Changing
+}
+
+async function buildBlock(
+  block: ServerBlock,
+  text: string,
+  { generation, serving, said, change }: Common,
+  options: InstanceOptions
+): Promise<BuiltBlock> {
+  const { services } = options
+  const before = change.running.find((other) => other.block.keyTexts.join() === block.keyTexts.join())
+  // What has entered a block that changes rests on what is not there any more, even where it says the same.
+  const isMoved = before !== undefined && hasEnteredChanged(before, change.running, change.staying, change.moved)
+  const entered = new Set(before === undefined || isMoved ? [] : before.home.entered)
+  const home: Home = { routes: new Routes<BuiltChain>(), serving, entered }
+  const resolve = (query: Query): MaybePromise<Reply> => resolveWithin(home, query)
+  const scope = options.makeScope?.(generation, resolve) ?? new BlockScope(services, generation, resolve)
+  const chain = await buildChain(block.directives, scope, said, options)
+  const epoch = before === undefined ? 0 : before.epoch + (isMoved ? 1 : 0)
+  scope.behind = (directive) => behind(chain.configured, scope, epoch, directive)
+  return { block, text, epoch, chain, scope, home, addresses: scope.settings.get(listenAddresses) ?? ['0.0.0.0', '::'] }
 }
 
 function servedBy({ block, addresses, chain }: BuiltBlock, defaultPort: number): BlockServed {
@@ -76,10 +134,11 @@ function servedBy({ block, addresses, chain }: BuiltBlock, defaultPort: number):
 }
 
 /** Asks the server itself, routed anew. */
-function resolveWithin(routes: Routes<BuiltChain>, query: Query, serving: Serving): MaybePromise<Reply> {
+function resolveWithin({ routes, serving, entered }: Home, query: Query): MaybePromise<Reply> {
   if (query.depth >= MAX_DEPTH) return query.fail('SERVFAIL', 'too-deep', { origin: { kind: 'none' } })
   const routed = routes.find(query.question)
   if (routed === undefined) return refuse(query)
+  if (!entered.has(routed)) entered.add(routed)
   return lookUp(routed.block.chains.of(query.question.qclass), query.inside(routed.apex), serving)
 }
 
@@ -101,6 +160,17 @@ function oneLine(error: unknown): string {
   }
 }
 
+/** What a block has entered is known by the routes that it goes by now, so that it is not noted again. */
+function renewEntered({ routes, entered }: Home): void {
+  const before = [...entered]
+  for (const routed of before) {
+    const now = routes.find({ qname: routed.apex, qtype: 0 })
+    if (now?.block !== routed.block || now.apex !== routed.apex) continue
+    entered.delete(routed)
+    entered.add(now)
+  }
+}
+
 /** The stack of an error, where it has one that can be read. */
 function stackOf(error: unknown): string | undefined {
   try {
@@ -113,8 +183,12 @@ function stackOf(error: unknown): string | undefined {
 /** What a configuration was built into. */
 interface Built {
   readonly blocks: readonly BuiltBlock[]
+  /** Those of them that another instance has started. */
+  readonly staying: ReadonlySet<BuiltBlock>
   readonly said: Said
-  readonly plan: readonly PlannedEndpoint[]
+  readonly plan: Plan
+  readonly generation: Generation
+  readonly serving: Serving
 }
 
 /** Server blocks with their chains, set up; started and stopped as a whole. */
@@ -123,31 +197,75 @@ export class Instance {
   readonly said: Said
   readonly plan: readonly PlannedEndpoint[]
   readonly serving: Serving
-  readonly #services: ProcessServices
+  readonly generation: Generation
+  readonly #homes: Plan['homes']
+  readonly #staying: ReadonlySet<BuiltBlock>
+  /** The blocks that this instance stops: all but those that the next one has. */
+  #own: readonly BuiltBlock[]
   #stopped: Promise<void> | undefined
 
-  constructor({ blocks, said, plan }: Built, services: ProcessServices, serving: Serving) {
+  constructor({ blocks, staying, said, plan, generation, serving }: Built) {
     this.blocks = blocks
+    this.#own = blocks
+    this.#staying = staying
     this.said = said
-    this.plan = plan
-    this.#services = services
+    this.plan = plan.endpoints
+    this.#homes = plan.homes
+    this.generation = generation
     this.serving = serving
+    if (staying.size === 0) this.#settle()
   }
 
-  /** Opens the stores and starts the layers. Where one fails, everything is closed again and its error thrown. */
+  /** Opens the stores and starts the layers that do not run yet. Where one fails, everything is closed again and its error thrown. */
   async start(): Promise<void> {
-    await this.#services.stores.open()
+    const { stores } = this.generation
+    await stores.open()
     try {
-      await startAll(this.#layers)
+      await startAll(this.#layersOf(this.blocks.filter((block) => !this.#staying.has(block))))
     } catch (error) {
-      await this.#services.stores.close()
+      await stores.close()
       throw error
     }
   }
 
+  /** Undoes `start` where what it was for did not come about; the blocks that another instance has started go on there. */
+  async abandon(): Promise<void> {
+    this.#own = this.blocks.filter((block) => !this.#staying.has(block))
+    await this.stop()
+  }
+
+  /** Takes the place of the instance that runs: its look-ups, its stores and the blocks that stay. */
+  takeOver(running: Instance): void {
+    running.#own = running.blocks.filter((block) => !this.#staying.has(block))
+    this.#settle()
+    this.generation.stores.serve()
+    for (const layer of this.#layersOf([...this.#staying])) layer.refreshed?.()
+  }
+
+  #settle(): void {
+    for (const block of this.blocks) {
+      block.scope.generation = this.generation
+      block.home.serving = this.serving
+      block.home.routes = this.#homes.get(block) ?? block.home.routes
+      renewEntered(block.home)
+    }
+  }
+
+  /** Waits until no query is in flight, so long at most. */
+  idle(milliseconds: number): Promise<void> {
+    if (this.serving.inFlight === 0) return Promise.resolve()
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, milliseconds)
+      this.serving.idle = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+
   /** Stops the layers, once: what still waits for one of them is answered by it. */
   stopLayers(): Promise<void> {
-    this.#stopped ??= stopAll(this.#layers)
+    this.#stopped ??= stopAll(this.#layersOf(this.#own))
     return this.#stopped
   }
 
@@ -156,7 +274,7 @@ export class Instance {
     try {
       await this.stopLayers()
     } finally {
-      await this.#services.stores.close()
+      await this.generation.stores.close()
     }
   }
 
@@ -170,7 +288,7 @@ export class Instance {
     return this.blocks.flatMap(({ scope }) => scope.find(zonesServed)).flat()
   }
 
-  get #layers() {
-    return this.blocks.flatMap(({ chain }) => chain.configured).map(({ layer }) => layer)
+  #layersOf(blocks: readonly BuiltBlock[]): Layer[] {
+    return blocks.flatMap(({ chain }) => chain.configured).map(({ layer }) => layer)
   }
 }

@@ -12,7 +12,8 @@ function built(corefile: string): BuiltBlock[] {
   return parseCorefile(corefile, 'Corefile').blocks.map((block) => {
     const bind = block.directives.find(({ name }) => name === 'bind')
     const chain: BuiltChain = { configured: [], leftOut: [], chains: new Chains([]) }
-    return { block, chain, scope: {} as BlockScope, home: { routes: new Routes<BuiltChain>() }, addresses: bind?.args ?? ['0.0.0.0', '::'] }
+    const home = { routes: new Routes<BuiltChain>(), serving: {} as never, entered: new Set<never>() }
+    return { block, text: '', epoch: 0, chain, scope: {} as BlockScope, home, addresses: bind?.args ?? ['0.0.0.0', '::'] }
   })
 }
 
@@ -22,10 +23,12 @@ function planned(corefile: string): { plan: string[]; warnings: string[] } {
   const warnings: string[] = []
   const line = ({ routes }: PlannedEndpoint, zone: string): number =>
     blocks.find(({ chain }) => chain === routes.find({ qname: zone, qtype: 1 })?.block)!.block.at.line
-  const plan = planEndpoints(blocks, 53, (text, { file, line: named }) => warnings.push(`${file}:${named}: ${text}`)).map((endpoint) => {
-    const zones = [...endpoint.routes.zones].sort().map((zone) => `${zone}@${line(endpoint, zone)}`)
-    return `${endpoint.address} ${endpoint.port}: ${zones.join(' ')}`
-  })
+  const plan = planEndpoints(blocks, 53, (text, { file, line: named }) => warnings.push(`${file}:${named}: ${text}`)).endpoints.map(
+    (endpoint) => {
+      const zones = [...endpoint.routes.zones].sort().map((zone) => `${zone}@${line(endpoint, zone)}`)
+      return `${endpoint.address} ${endpoint.port}: ${zones.join(' ')}`
+    }
+  )
   return { plan, warnings }
 }
 

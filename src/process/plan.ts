@@ -1,20 +1,39 @@
 /** From server blocks to addresses: which zones are served where. */
+import type { Serving } from '../chain/answer.js'
 import type { BuiltChain } from '../chain/build.js'
 import type { BlockScope } from '../chain/scope.js'
 import { ConfigError, type Place } from '../corefile/directive.js'
 import type { ServerBlock } from '../corefile/parser.js'
 import { isWildcard } from '../listen/addresses.js'
 import { shownAddress } from '../query.js'
-import { Routes } from '../route/route.js'
+import { type Routed, Routes } from '../route/route.js'
 
 /** A server block with its chain. */
 export interface BuiltBlock {
   readonly block: ServerBlock
+  /** What it says, for comparing. */
+  readonly text: string
+  /** Counts the reloads at which what it rests on changed, though it says the same. */
+  readonly epoch: number
   readonly chain: BuiltChain
   readonly scope: BlockScope
-  /** The routes that the block's own look-ups go by: those of the first address that it is served on. */
-  readonly home: { routes: Routes<BuiltChain> }
+  readonly home: Home
   readonly addresses: readonly string[]
+}
+
+/** Where a block's own look-ups go. Another one after a reload that keeps the block. */
+export interface Home {
+  /** The routes of the first address that the block is served on. */
+  routes: Routes<BuiltChain>
+  serving: Serving
+  /** Where they have gone so far. */
+  readonly entered: Set<Routed<BuiltChain>>
+}
+
+/** What is listened on, and where each block's own look-ups go. */
+export interface Plan {
+  readonly endpoints: readonly PlannedEndpoint[]
+  readonly homes: ReadonlyMap<BuiltBlock, Routes<BuiltChain>>
 }
 
 /** An address with the zones served there. */
@@ -40,17 +59,14 @@ interface Group {
  * Groups the zones of all server blocks by address and port. Throws ConfigError where a zone is served twice at one; `warn` is
  * told where one block names an address and another listens on all, and where the first stands.
  */
-export function planEndpoints(
-  blocks: readonly BuiltBlock[],
-  defaultPort: number,
-  warn: (text: string, at: Place) => void
-): PlannedEndpoint[] {
+export function planEndpoints(blocks: readonly BuiltBlock[], defaultPort: number, warn: (text: string, at: Place) => void): Plan {
   const groups = groupsOf(blocks, defaultPort)
-  return groups.map(({ address, port, served }) => {
+  const homes = new Map<BuiltBlock, Routes<BuiltChain>>()
+  const endpoints = groups.map(({ address, port, served }) => {
     const routes = new Routes<BuiltChain>()
     const others = behind(groups, address, port)
     for (const { zone, built } of [...served, ...others]) {
-      if (built.home.routes.zones.length === 0) built.home.routes = routes
+      if (!homes.has(built)) homes.set(built, routes)
       routes.add(zone, built.chain)
     }
     for (const own of served) checkAlone(own, others, blocks)
@@ -58,6 +74,7 @@ export function planEndpoints(
       warn(`${shownAddress(address, port)} is named here, and ${place} listens on every address: all their zones are served there`, at)
     return { address, port, routes }
   })
+  return { endpoints, homes }
 }
 
 /** The same zone on an address and on all addresses is refused, as in CoreDNS: one of the two would never be asked there. */

@@ -1,33 +1,137 @@
 import { isIP } from 'node:net'
-import type { Stores } from '../chain/scope.js'
+import type { StorePool, Stores } from '../chain/scope.js'
 import { ConfigError, type Directive } from '../corefile/directive.js'
 import { localAddresses } from '../listen/addresses.js'
 import type { Clock, Log, Store, StoreOptions } from '../plugin.js'
 import { EmbeddedStore } from '../store/embedded.js'
-import { keysApi } from '../store/keys-api.js'
+import { type KeysHandler, keysApi } from '../store/keys-api.js'
 import { type KeysServer, serveKeys } from '../store/keys-listen.js'
 import { traced } from '../store/reading.js'
 import { StoreError } from '../store/store.js'
 import { type Control, serveControl } from './control.js'
 
-/** A store as configured, and as it is open. */
+/** A store that is open, with the control socket that `skein kv` uses. */
+interface OpenStore {
+  users: number
+  readonly store: EmbeddedStore
+  readonly control: Control
+}
+
+/** A keys API that listens; what it says may become another while it does. */
+interface OpenApi {
+  users: number
+  handler: KeysHandler
+  readonly server: KeysServer
+}
+
+/** A store with a keys API. */
+type ApiOptions = StoreOptions & { readonly api: string }
+
+/** A store as configured. */
 interface Used {
   options: StoreOptions
   at: Directive
-  store?: EmbeddedStore | undefined
-  keys?: KeysServer | undefined
-  control?: Control | undefined
 }
 
-/** The embedded stores of the process: each with its lock, its keys API, and the control socket that `skein kv` uses. */
-export class EmbeddedStores implements Stores {
+/** The embedded stores of the process: each with its lock, its keys API, and its control socket. */
+export class EmbeddedStores implements StorePool {
   readonly #clock: Clock
   readonly #log: Log
-  readonly #used = new Map<string, Used>()
+  readonly #stores = new Map<string, OpenStore>()
+  readonly #apis = new Map<string, OpenApi>()
 
   constructor(clock: Clock, log: Log) {
     this.#clock = clock
     this.#log = log
+  }
+
+  lease(): StoreLease {
+    return new StoreLease(this)
+  }
+
+  /** The store in a folder, where it is open. */
+  store(folder: string): EmbeddedStore | undefined {
+    return this.#stores.get(folder)?.store
+  }
+
+  /** Where a keys API listens. */
+  apiAddress(key: string): string | undefined {
+    return this.#apis.get(key)?.server.address
+  }
+
+  /** Opens a store, or counts one more user of it. */
+  async takeStore(folder: string): Promise<void> {
+    const there = this.#stores.get(folder)
+    if (there !== undefined) {
+      there.users++
+      return
+    }
+    const store = await EmbeddedStore.open(folder, {
+      clock: this.#clock,
+      report: (error) => this.#log.error(`the store ${folder}: ${String(error)}`)
+    })
+    this.#stores.set(folder, { users: 1, store, control: serveControl(store) })
+  }
+
+  async giveStore(folder: string): Promise<void> {
+    const open = this.#stores.get(folder)
+    if (open === undefined || --open.users > 0) return
+    this.#stores.delete(folder)
+    try {
+      await open.control.close()
+    } finally {
+      await open.store.close()
+    }
+  }
+
+  /** Listens for a keys API, or counts one more user of it, which says what it said before until it is told otherwise. */
+  async takeApi(key: string, options: ApiOptions): Promise<void> {
+    const { api } = options
+    const there = this.#apis.get(key)
+    if (there !== undefined) {
+      there.users++
+      return
+    }
+    const open: { handler: KeysHandler } = { handler: this.#handlerOf(options) }
+    const server = await serveKeys(api, (request, response) => open.handler(request, response))
+    this.#apis.set(key, Object.assign(open, { users: 1, server }))
+    if (options.token === undefined && !isPrivate(api))
+      this.#log.warn(`the keys API on ${api} can be written by whoever reaches it: set a token, or listen on 127.0.0.1`)
+  }
+
+  /** Has an API that listens say this from now on. */
+  serveApi(key: string, options: ApiOptions): void {
+    const open = this.#apis.get(key)
+    if (open !== undefined) open.handler = this.#handlerOf(options)
+  }
+
+  async giveApi(key: string): Promise<void> {
+    const open = this.#apis.get(key)
+    if (open === undefined || --open.users > 0) return
+    this.#apis.delete(key)
+    await open.server.close()
+  }
+
+  #handlerOf({ api, folder, token }: ApiOptions): KeysHandler {
+    const { store } = this.#stores.get(folder)!
+    return keysApi(store, { token, writable: true, allowedHosts: allowedHosts(api, token) })
+  }
+}
+
+/** The stores of one reading of the configuration. */
+export class StoreLease implements Stores {
+  readonly #pool: EmbeddedStores
+  readonly #used = new Map<string, Used>()
+  /** What was taken of the pool, to be given back in reverse. */
+  readonly #taken: (() => Promise<void>)[] = []
+
+  constructor(pool: EmbeddedStores) {
+    this.#pool = pool
+  }
+
+  /** What was asked for, whether it is open or not. */
+  get used(): readonly { readonly options: StoreOptions; readonly at: Directive }[] {
+    return [...this.#used.values()]
   }
 
   use(options: StoreOptions, at: Directive): Store {
@@ -46,7 +150,7 @@ export class EmbeddedStores implements Stores {
       used.at = at
     }
     this.#used.set(folder, used)
-    return traced(() => used.store ?? notOpen(folder))
+    return traced(() => this.#pool.store(folder) ?? notOpen(folder))
   }
 
   /** Two stores cannot answer at one address: known before anything is opened. */
@@ -60,48 +164,50 @@ export class EmbeddedStores implements Stores {
 
   async open(): Promise<void> {
     try {
-      for (const used of this.#used.values()) await this.#openOne(used)
+      for (const { options } of this.#used.values()) await this.#openOne(options)
     } catch (error) {
       await this.close()
       throw error
     }
   }
 
-  async #openOne(used: Used): Promise<void> {
-    const { folder, api, token } = used.options
-    used.store = await EmbeddedStore.open(folder, {
-      clock: this.#clock,
-      report: (error) => this.#log.error(`the store ${folder}: ${String(error)}`)
-    })
-    used.control = serveControl(used.store)
-    if (api === undefined || api === 'off') return
-    const handler = keysApi(used.store, { token, writable: true, allowedHosts: allowedHosts(api, token) })
-    used.keys = await serveKeys(api, handler)
-    if (token === undefined && !isPrivate(api)) {
-      this.#log.warn(`the keys API on ${api} can be written by whoever reaches it: set a token, or listen on 127.0.0.1`)
+  async #openOne(options: StoreOptions): Promise<void> {
+    const { folder } = options
+    await this.#pool.takeStore(folder)
+    this.#taken.push(() => this.#pool.giveStore(folder))
+    if (!hasApi(options)) return
+    const key = apiKey(options)
+    await this.#pool.takeApi(key, options)
+    this.#taken.push(() => this.#pool.giveApi(key))
+  }
+
+  serve(): void {
+    for (const { options } of this.#used.values()) {
+      if (hasApi(options)) this.#pool.serveApi(apiKey(options), options)
     }
   }
 
   async close(): Promise<void> {
     const errors: unknown[] = []
-    for (const used of [...this.#used.values()].reverse()) {
-      for (const part of [used.keys, used.control, used.store]) {
-        await part?.close().catch((error: unknown) => errors.push(error))
-      }
-      used.keys = used.control = used.store = undefined
-    }
+    for (const giveBack of this.#taken.splice(0).reverse()) await giveBack().catch((error: unknown) => errors.push(error))
     if (errors.length > 0) throw new AggregateError(errors, 'a store did not close cleanly')
   }
 
-  /** What was asked for, whether it is open or not. */
-  get used(): readonly { readonly options: StoreOptions; readonly at: Directive }[] {
-    return [...this.#used.values()]
-  }
-
-  /** The folders that are open, and where the keys API of each listens. */
   get opened(): readonly { folder: string; api: string | undefined }[] {
-    return [...this.#used.values()].map(({ options, keys }) => ({ folder: options.folder, api: keys?.address }))
+    return this.used.map(({ options }) => ({
+      folder: options.folder,
+      api: hasApi(options) ? this.#pool.apiAddress(apiKey(options)) : undefined
+    }))
   }
+}
+
+function hasApi(options: StoreOptions): options is ApiOptions {
+  return options.api !== undefined && options.api !== 'off'
+}
+
+/** What an API is known by in the pool: its address; one on a free port belongs to its folder. */
+function apiKey({ api, folder }: ApiOptions): string {
+  return api.endsWith(':0') ? `${api} ${folder}` : api
 }
 
 function notOpen(folder: string): never {

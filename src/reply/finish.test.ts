@@ -244,7 +244,7 @@ describe('over a stream', () => {
       chainOf(() => reply),
       sent.query,
       sent,
-      { udpSize: 1232, clock: systemClock, report: (error) => reports.push(error) }
+      { udpSize: 1232, clock: systemClock, report: (error) => reports.push(error), inFlight: 0 }
     )
     expect(reports).toEqual([expect.any(RecordError)])
     expect(Message.fromOctets(sent.reply!)).toMatchObject({ rcode: 'SERVFAIL', flags: QR | RD | 2, answer: [] })
@@ -260,7 +260,7 @@ test('a record that cannot be written is a failure that is reported, wherever it
       chainOf(() => sent.query.reply(parts)),
       sent.query,
       sent,
-      { udpSize: 1232, clock: systemClock, report: (error) => reports.push(error) }
+      { udpSize: 1232, clock: systemClock, report: (error) => reports.push(error), inFlight: 0 }
     )
     expect(reports).toEqual([expect.any(RecordError)])
     expect(Message.fromOctets(sent.reply!)).toMatchObject({ rcode: 'SERVFAIL', answer: [], authority: [], additional: [] })
