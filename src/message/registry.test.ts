@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { className, classNumber, isMetaType, rcodeName, rcodeNumber, typeName, typeNumber } from './registry.js'
+import { asksForRecords, className, classNumber, isMetaType, rcodeName, rcodeNumber, typeName, typeNumber } from './registry.js'
 
 test('every type, class and rcode has one name, which leads back to it', () => {
   const numbers = Array.from({ length: 0x10000 }, (_, number) => number)
@@ -52,4 +52,18 @@ test.each([
   ['URI', false]
 ])('%s asks for something else than its records: %s', (name, expected) => {
   expect(isMetaType(typeNumber(name)!)).toBe(expected)
+})
+
+test.each<[number, boolean]>([
+  [1, true],
+  [65280, true],
+  [255, true],
+  [0, false],
+  [41, false],
+  [128, false],
+  [252, false],
+  [254, false],
+  [256, true]
+])('the type %d asks for the records of one message: %s', (number, expected) => {
+  expect(asksForRecords(number)).toBe(expected)
 })

@@ -81,3 +81,8 @@ function generic(name: string, prefix: string, max: number): number | undefined 
 export function isMetaType(number: number): boolean {
   return (number >= 128 && number <= 255) || number === TYPE_OPT || number === 0
 }
+
+/** Types whose records a message can hold all of: those of records, and ANY; not transfers, keys of transactions, OPT. */
+export function asksForRecords(number: number): boolean {
+  return number === TYPES.ANY || !isMetaType(number)
+}
