@@ -29,10 +29,15 @@ export {
   spelledName
 } from './message/name.js'
 export { type ResourceRecord, withTtl } from './message/record.js'
-export { isMetaType, type Rcode, type RRClass, type RRType } from './message/registry.js'
+export { asksForRecords, isMetaType, type Rcode, type RRClass, type RRType } from './message/registry.js'
 export { type Client, type Fact, fact, type Query, type ReplyParts, shownAddress } from './query.js'
 export { fold, type Key, keyOfPath, shownKey } from './store/key.js'
 export type { Entry } from './store/store.js'
+export { readUpstream, type Upstream, upstreamAt } from './upstream/address.js'
+export { askUpstream } from './upstream/ask.js'
+export type { Asking, Exchange, ExchangeFailure, ExchangeOutcome, Timers } from './upstream/exchange.js'
+export { InFlight } from './upstream/in-flight.js'
+export { questionKey, upstreamEdns } from './upstream/question.js'
 
 /** What came of a query, told to the layers that observe. */
 export interface Sent {

@@ -17,6 +17,18 @@ import { MemoryStore } from './store/memory.js'
 import { traced } from './store/reading.js'
 
 export { MemoryStore } from './store/memory.js'
+export {
+  addressRecord,
+  type FakeUpstream,
+  fakeUpstream,
+  prefixed,
+  questionOctets,
+  type ReplyOptions,
+  recordOctets,
+  replyTo,
+  type UpstreamActs,
+  type UpstreamAsked
+} from './upstream/fake-upstream.js'
 export { decodes }
 
 /** A clock that stands still until a test moves it. */

@@ -1,14 +1,23 @@
 /** `cache` before `forward`, with an upstream on loopback: what both together must keep apart. */
 import { afterEach, describe, expect, test } from 'vitest'
-import { type Acts, address, type FakeUpstream, fakeUpstream, prefixed, replyTo } from '../plugins/forward/fake-upstream.js'
-import { type AskOptions, serverOf, type TestServer } from '../src/testing.js'
+import {
+  type AskOptions,
+  addressRecord,
+  type FakeUpstream,
+  fakeUpstream,
+  prefixed,
+  replyTo,
+  serverOf,
+  type TestServer,
+  type UpstreamActs
+} from '../src/testing.js'
 
 const open: { stop(): Promise<void> }[] = []
 afterEach(async () => {
   for (const one of open.splice(0).reverse()) await one.stop()
 })
 
-async function before(acts: Acts, services: Record<string, unknown> = {}): Promise<{ server: TestServer; fake: FakeUpstream }> {
+async function before(acts: UpstreamActs, services: Record<string, unknown> = {}): Promise<{ server: TestServer; fake: FakeUpstream }> {
   const fake = await fakeUpstream(acts)
   open.push(fake)
   const etcd = 'etcd skydns.local {\nstore\napi off\n}'
@@ -20,9 +29,10 @@ async function before(acts: Acts, services: Record<string, unknown> = {}): Promi
 const seen = ({ asked }: FakeUpstream): string => asked.map(({ transport }) => transport).join(' ')
 const TCP: AskOptions = { client: { transport: 'tcp' } }
 const CD = 0x0010
-const addresses = (count: number): Buffer[] => Array.from({ length: count }, (_, index) => address(`192.0.${index >> 8}.${index & 255}`))
-const cut: NonNullable<Acts['udp']> = ({ octets }, answer) => answer(replyTo(octets, { flags: 0x8380, answer: addresses(3) }))
-const whole: NonNullable<Acts['tcp']> = ({ octets }, socket) => socket.write(prefixed(replyTo(octets, { answer: addresses(300) })))
+const addresses = (count: number): Buffer[] =>
+  Array.from({ length: count }, (_, index) => addressRecord(`192.0.${index >> 8}.${index & 255}`))
+const cut: NonNullable<UpstreamActs['udp']> = ({ octets }, answer) => answer(replyTo(octets, { flags: 0x8380, answer: addresses(3) }))
+const whole: NonNullable<UpstreamActs['tcp']> = ({ octets }, socket) => socket.write(prefixed(replyTo(octets, { answer: addresses(300) })))
 
 /** Flags, how many records, and whether they fit. */
 async function told(server: TestServer, question: string, options: AskOptions, most = 65_535): Promise<string> {

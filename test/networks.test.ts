@@ -3,10 +3,9 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterEach, describe, expect, test } from 'vitest'
-import { type FakeUpstream, fakeUpstream, replyTo } from '../plugins/forward/fake-upstream.js'
 import { BUILT_IN } from '../src/chain/order.js'
 import type { Plugin } from '../src/plugin.js'
-import { MemoryStore, serverOf } from '../src/testing.js'
+import { type FakeUpstream, fakeUpstream, MemoryStore, replyTo, serverOf } from '../src/testing.js'
 import { root } from './rules/source-file.js'
 
 const open: { stop(): Promise<void> }[] = []

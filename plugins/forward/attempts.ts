@@ -1,17 +1,25 @@
-import { type Clock, type Counter, FormatError, type Host, type Message, type Query, type Shared } from 'skein/plugin'
-import { type Asking, type Failure, type Outcome, readReply } from './exchange.js'
-import { failureText } from './failure-text.js'
+import {
+  askUpstream,
+  type Clock,
+  type Counter,
+  type Exchange,
+  type ExchangeFailure,
+  type ExchangeOutcome,
+  type Host,
+  type Message,
+  type Query,
+  type Shared,
+  type Upstream,
+  upstreamEdns
+} from 'skein/plugin'
 import type { Options } from './options.js'
-import { TcpExchange } from './tcp-exchange.js'
 import { Turnstile } from './turnstile.js'
-import { UdpExchange } from './udp-exchange.js'
-import type { Upstream } from './upstream-address.js'
 import { Upstreams } from './upstreams.js'
 
 /** What the upstreams came to for one question. */
 export type Result =
   /** `isCut`: over UDP it did not fit, and over TCP nobody answered. */
-  { readonly kind: 'reply'; readonly message: Message; readonly isCut: boolean } | Failure
+  { readonly kind: 'reply'; readonly message: Message; readonly isCut: boolean } | ExchangeFailure
 
 /** Plain numbers, collected when somebody scrapes. */
 export interface Counters {
@@ -27,9 +35,6 @@ const TOTAL_MS = 5000
 const MAX_SOCKETS = 512
 /** A datagram may get lost: so often each upstream is asked, while there is time. */
 const ROUNDS = 2
-/** What passes every network unfragmented (DNS flag day 2020), and what every reader can take (RFC 6891 §6.2.3). */
-const MAX_UDP = 1232
-const MIN_UDP = 512
 
 /** Asks upstreams in turn until one answers. */
 export class Attempts {
@@ -42,6 +47,9 @@ export class Attempts {
   readonly #underWay = new Set<{ cancel(): void }>()
   #sockets: Shared<Turnstile> | undefined
   #isStopped = false
+  readonly #ignored = (): void => {
+    this.#counters.ignored.value++
+  }
 
   constructor(options: Options, host: Host, counters: Counters) {
     this.#options = options
@@ -60,12 +68,12 @@ export class Attempts {
     const order = this.#upstreams.order()
     const deadline = this.#clock.monotonic() + Math.max(TOTAL_MS, this.#options.readTimeoutMs)
     let cut: Message | undefined
-    let failure: Failure = { kind: 'failed', problem: 'no time was left to ask', wasReached: false, isOurs: true }
+    let failure: ExchangeFailure = { kind: 'failed', problem: 'no time was left to ask', wasReached: false, isOurs: true }
     for (let attempt = 0; attempt < order.length * ROUNDS && !this.#isStopped && this.#clock.monotonic() < deadline; attempt++) {
       const upstream = order[attempt % order.length]!
       let outcome = await this.#exchange(query, upstream, overTcp, deadline)
       if (outcome.kind === 'truncated') {
-        cut ??= readCut(query, outcome.octets, upstream)
+        cut ??= outcome.message
         this.#counters.truncatedRetries.value++
         outcome = await this.#exchange(query, upstream, true, deadline)
       }
@@ -89,35 +97,38 @@ export class Attempts {
   }
 
   /** One attempt, as soon as there is a socket for it. */
-  async #exchange(query: Query, upstream: Upstream, overTcp: boolean, deadline: number): Promise<Outcome> {
+  async #exchange(query: Query, upstream: Upstream, overTcp: boolean, deadline: number): Promise<ExchangeOutcome> {
     const sockets = this.#sockets!.value
     const entering = sockets.enter(this.#clock, this.#leftMs(deadline))
     if (!(await this.#until(entering.entered, entering))) {
-      const ends = { transport: overTcp ? 'tcp' : 'udp', local: undefined, remote: upstream.text } as const
-      return { kind: 'failed', problem: failureText('no socket was free in time', ends), wasReached: false, isOurs: true }
+      const problem = `dial ${overTcp ? 'tcp' : 'udp'} ${upstream.text}: no socket was free in time`
+      return { kind: 'failed', problem, wasReached: false, isOurs: true }
     }
     try {
-      const exchange = this.#exchangeOf(query, upstream, overTcp, this.#leftMs(deadline))
-      this.#counters.requests.value++
-      return await this.#until(exchange.run(), exchange)
+      const exchange = this.#begin(query, upstream, overTcp, this.#leftMs(deadline))
+      return await this.#until(exchange.outcome, exchange)
     } finally {
       sockets.leave()
     }
   }
 
-  #exchangeOf(query: Query, upstream: Upstream, overTcp: boolean, leftMs: number): TcpExchange | UdpExchange {
+  #begin(query: Query, upstream: Upstream, overTcp: boolean, leftMs: number): Exchange {
     const id = this.#host.random.below(0x10000)
     const { readTimeoutMs } = this.#options
     const timeoutMs = Math.min(readTimeoutMs, leftMs)
-    const asking: Asking = {
+    const asking = {
       query,
       upstream,
-      id,
-      octets: query.octets(id, ednsFor(query)),
+      transport: overTcp ? 'tcp' : 'udp',
+      // EDNS where the asker speaks it: an upstream that does not then says so to somebody who understands.
+      octets: query.octets(id, query.edns && upstreamEdns(query)),
       timeoutMs,
-      isCutShort: timeoutMs < readTimeoutMs / 2
-    }
-    return overTcp ? new TcpExchange(asking, this.#clock) : new UdpExchange(asking, this.#clock, () => this.#counters.ignored.value++)
+      why: 'forwarded',
+      isCutShort: timeoutMs < readTimeoutMs / 2,
+      ignored: this.#ignored
+    } as const
+    this.#counters.requests.value++
+    return askUpstream(asking, this.#clock)
   }
 
   /** What comes of something that `stop` cancels. */
@@ -137,21 +148,6 @@ export class Attempts {
 }
 
 /** What two failures of one question come to: the words of the later one. */
-function after(before: Failure, failure: Failure): Failure {
+function after(before: ExchangeFailure, failure: ExchangeFailure): ExchangeFailure {
   return { ...failure, wasReached: before.wasReached || failure.wasReached, isOurs: before.isOurs && failure.isOurs }
-}
-
-/** EDNS where the asker speaks it: an upstream that does not then says so to somebody who understands. Never the asker's options. */
-function ednsFor({ edns, dnssecOk }: Query): { size: number; dnssecOk: boolean } | undefined {
-  return edns === undefined ? undefined : { size: Math.max(MIN_UDP, Math.min(MAX_UDP, edns.size)), dnssecOk }
-}
-
-/** A truncated reply as it came, where it can be read. */
-function readCut(query: Query, octets: Uint8Array, upstream: Upstream): Message | undefined {
-  try {
-    return readReply(query, octets, upstream)
-  } catch (error) {
-    if (error instanceof FormatError) return undefined
-    throw error
-  }
 }

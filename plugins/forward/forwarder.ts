@@ -1,16 +1,18 @@
 import {
+  asksForRecords,
   type Counter,
   countLabels,
+  type ExchangeFailure,
   type ExtendedError,
   type Host,
-  isMetaType,
+  InFlight,
   type MaybePromise,
   type Next,
   type Query,
+  questionKey,
   type Reply
 } from 'skein/plugin'
 import { Attempts, type Counters, type Result } from './attempts.js'
-import type { Failure } from './exchange.js'
 import type { Options } from './options.js'
 
 /** Askers that wait at once; beyond it the server would only gather questions that nobody answers in time. */
@@ -21,16 +23,13 @@ const NOT_AUTHORITATIVE = 20
 const NOT_SUPPORTED = 21
 const NO_REACHABLE_AUTHORITY = 22
 const NETWORK_ERROR = 23
-/** RD, AD and CD: what an upstream's answer may depend on. */
-const ASKED_FLAGS = 0x0130
-const ANY = 255
 
 /** Gives questions to upstreams, and equal ones in flight to them only once. */
 export class Forwarder {
   readonly #options: Options
   readonly #attempts: Attempts
   readonly #rejects: Counter
-  readonly #inFlight = new Map<string, Promise<Result>>()
+  readonly #inFlight = new InFlight<Result>()
   #waiting = 0
   #isStopped = false
 
@@ -50,7 +49,7 @@ export class Forwarder {
         code: OTHER_ERROR,
         text: `names of fewer than ${ndots} labels are not forwarded`
       })
-    if (isMeta(query.question.qtype)) return notAsked(query, 'REFUSED', 'meta-type', false, { code: NOT_SUPPORTED })
+    if (!asksForRecords(query.question.qtype)) return notAsked(query, 'REFUSED', 'meta-type', false, { code: NOT_SUPPORTED })
     if (this.#isStopped) return stopping(query)
     if (this.#waiting >= MAX_WAITING) {
       this.#rejects.value++
@@ -67,7 +66,7 @@ export class Forwarder {
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#attempts.stop()
-    await Promise.allSettled(this.#inFlight.values())
+    await this.#inFlight.ended()
     await this.#attempts.close()
   }
 
@@ -83,19 +82,16 @@ export class Forwarder {
   /** What the upstreams say to this question, asked now or already under way. */
   #shared(query: Query): Promise<Result> {
     const overTcp = this.#isOverTcp(query)
-    const key = keyOf(query, overTcp)
-    const underWay = this.#inFlight.get(key)
-    if (underWay !== undefined) return underWay
-    const result = this.#attempts.ask(query, overTcp).finally(() => this.#inFlight.delete(key))
-    this.#inFlight.set(key, result)
-    return result
+    // Who has no EDNS is asked for without.
+    const key = `${questionKey(query)} ${query.edns === undefined} ${overTcp}`
+    return this.#inFlight.ask(key, () => this.#attempts.ask(query, overTcp))
   }
 
   #reply(query: Query, result: Result): Reply {
     // A client over UDP comes again over TCP; nobody else can do anything with half an answer.
     if (result.kind === 'reply' && (!result.isCut || (query.client.transport === 'udp' && query.depth === 0))) return result.message
     if (this.#isStopped) return stopping(query)
-    const failure: Failure =
+    const failure: ExchangeFailure =
       result.kind === 'failed' ? result : { kind: 'failed', problem: 'truncated, and no answer over TCP', wasReached: true, isOurs: false }
     return query.fail('SERVFAIL', 'upstream-failed', { ra: true, problem: failure.problem, extendedErrors: [reasonOf(failure)] })
   }
@@ -107,15 +103,8 @@ export class Forwarder {
   }
 }
 
-/** Equal for questions that an upstream cannot tell apart, but for the spelling of the name and the size advertised. */
-function keyOf(query: Query, overTcp: boolean): string {
-  const edns = query.edns === undefined ? '' : query.dnssecOk ? 'do' : 'edns'
-  const { qtype, qclass } = query.question
-  return `${query.qname} ${qtype} ${qclass} ${query.flags & ASKED_FLAGS} ${edns} ${overTcp}`
-}
-
 /** What a client is told of upstreams that failed. */
-function reasonOf({ wasReached, isOurs }: Failure): ExtendedError {
+function reasonOf({ wasReached, isOurs }: ExchangeFailure): ExtendedError {
   if (wasReached) return { code: NETWORK_ERROR, text: 'no upstream gave a proper answer' }
   if (isOurs) return { code: OTHER_ERROR, text: 'this server has no socket or time left to ask with' }
   return { code: NO_REACHABLE_AUTHORITY, text: 'no upstream can be reached' }
@@ -128,11 +117,6 @@ function notAsked(query: Query, rcode: 'SERVFAIL' | 'REFUSED', why: string, ra: 
 
 function stopping(query: Query): Reply {
   return query.fail('SERVFAIL', 'stopping', { ra: true, extendedErrors: [{ code: OTHER_ERROR, text: 'this server is stopping' }] })
-}
-
-/** Types that ask for no records of one message: transfers, keys of transactions, OPT. ANY does. */
-function isMeta(qtype: number): boolean {
-  return qtype !== ANY && isMetaType(qtype)
 }
 
 function countersOf({ metrics }: Host): Counters {

@@ -1,7 +1,20 @@
 import type { Message } from 'skein/plugin'
-import { type Answer, type AskOptions, decodes, requestOctets, serverOf, type TestServer } from 'skein/testing'
+import {
+  type Answer,
+  type AskOptions,
+  addressRecord,
+  decodes,
+  type FakeUpstream,
+  fakeUpstream,
+  prefixed,
+  recordOctets,
+  replyTo,
+  requestOctets,
+  serverOf,
+  type TestServer,
+  type UpstreamActs
+} from 'skein/testing'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { type Acts, address, type FakeUpstream, fakeUpstream, prefixed, record, replyTo } from './fake-upstream.js'
 import { Forwarder } from './forwarder.js'
 
 const open: { stop(): Promise<void> }[] = []
@@ -9,7 +22,7 @@ afterEach(async () => {
   for (const one of open.splice(0).reverse()) await one.stop()
 })
 
-async function upstream(acts: Acts = { udp: ({ octets }, answer) => answer(replyTo(octets)) }): Promise<FakeUpstream> {
+async function upstream(acts: UpstreamActs = { udp: ({ octets }, answer) => answer(replyTo(octets)) }): Promise<FakeUpstream> {
   const fake = await fakeUpstream(acts)
   open.push(fake)
   return fake
@@ -191,7 +204,7 @@ describe('what is not forwarded', () => {
 })
 
 describe('the transport upstream', () => {
-  const both: Acts = {
+  const both: UpstreamActs = {
     udp: ({ octets }, answer) => answer(replyTo(octets)),
     tcp: ({ octets }, socket) => socket.write(prefixed(replyTo(octets)))
   }
@@ -210,8 +223,8 @@ describe('the transport upstream', () => {
 })
 
 describe('a truncated reply', () => {
-  const cut: NonNullable<Acts['udp']> = ({ octets }, answer) => answer(replyTo(octets, { flags: 0x8380, answer: [] }))
-  const addresses = Array.from({ length: 80 }, (_, index) => address(`192.0.2.${index}`))
+  const cut: NonNullable<UpstreamActs['udp']> = ({ octets }, answer) => answer(replyTo(octets, { flags: 0x8380, answer: [] }))
+  const addresses = Array.from({ length: 80 }, (_, index) => addressRecord(`192.0.2.${index}`))
 
   test('is asked for again over TCP, and fitted to the client', async () => {
     const fake = await upstream({ udp: cut, tcp: ({ octets }, socket) => socket.write(prefixed(replyTo(octets, { answer: addresses }))) })
@@ -246,7 +259,7 @@ describe('a truncated reply', () => {
 })
 
 test.each([60, 300, 4000])('a reply larger than was advertised is taken, and no failure: %d addresses', async (count) => {
-  const answer = Array.from({ length: count }, (_, index) => address(`192.0.${index >> 8}.${index & 255}`))
+  const answer = Array.from({ length: count }, (_, index) => addressRecord(`192.0.${index >> 8}.${index & 255}`))
   const fake = await upstream({ udp: ({ octets }, send) => send(replyTo(octets, { answer })) })
   const asked = await before(fake, 'prefer_udp')
   expect((await asked.ask('example.org. A', { edns: 512 })).flags).toBe('tc rd ra')
@@ -298,7 +311,7 @@ describe('equal questions in flight', () => {
 
 test('an answer of a type that Skein does not know passes unchanged', async () => {
   const fake = await upstream({
-    udp: ({ octets }, answer) => answer(replyTo(octets, { answer: [record(65280, Buffer.from('c00c01', 'hex'))] }))
+    udp: ({ octets }, answer) => answer(replyTo(octets, { answer: [recordOctets(65280, Buffer.from('c00c01', 'hex'))] }))
   })
   expect((await (await before(fake)).ask('example.org. TYPE65280')).answer).toEqual(['example.org. 300 TYPE65280 \\# 3 c00c01'])
 })

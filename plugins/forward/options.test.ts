@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { serverOf } from 'skein/testing'
 import { afterAll, describe, expect, test } from 'vitest'
 import { readResolvConf } from './resolv-conf.js'
-import { readUpstream } from './upstream-address.js'
+import { readTo } from './to.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-forward-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -184,7 +184,7 @@ test.each([
   const fail = (problem: string): never => {
     throw new Error(problem)
   }
-  expect(readUpstream(text, fail)?.text).toBe(expected)
+  expect(readTo(text, fail)?.text).toBe(expected)
 })
 
 test.each<[string, string[], string[]]>([

@@ -1,6 +1,6 @@
-import { type Config, ConfigError, type Directive, type Host, type Schema, shown } from 'skein/plugin'
+import { type Config, ConfigError, type Directive, type Host, type Schema, shown, type Upstream } from 'skein/plugin'
 import { readResolvConf } from './resolv-conf.js'
-import { failAsName, readUpstream, type Upstream } from './upstream-address.js'
+import { failAsName, readTo } from './to.js'
 
 /** Which upstream a query goes to first. */
 export type Policy = (typeof POLICIES)[number]
@@ -110,7 +110,7 @@ export async function readOptions({ args: [from, to], options, directive, line }
 async function readUpstreams(directive: Directive, to: readonly string[], host: Host): Promise<Upstream[]> {
   const upstreams = new Map<string, Upstream>()
   for (const text of to) {
-    const upstream = readUpstream(text, (problem) => directive.fail(problem))
+    const upstream = readTo(text, (problem) => directive.fail(problem))
     const named = upstream === undefined ? await readFile(directive, text, host) : [upstream]
     for (const one of named) upstreams.set(one.text, one)
   }

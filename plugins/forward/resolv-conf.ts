@@ -1,4 +1,4 @@
-import { type Upstream, upstreamAt } from './upstream-address.js'
+import { type Upstream, upstreamAt } from 'skein/plugin'
 
 /** What a file like /etc/resolv.conf says. */
 export interface ResolvConf {

@@ -1,12 +1,18 @@
 import { Socket as UdpSocket } from 'node:dgram'
 import { Socket as TcpSocket } from 'node:net'
-import { type Answer, serverOf, TestClock, type TestServer } from 'skein/testing'
+import {
+  type Answer,
+  type FakeUpstream,
+  fakeUpstream,
+  prefixed,
+  replyTo,
+  serverOf,
+  TestClock,
+  type TestServer,
+  type UpstreamActs
+} from 'skein/testing'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import type { Asking } from './exchange.js'
-import { type Acts, type FakeUpstream, fakeUpstream, prefixed, replyTo } from './fake-upstream.js'
-import { TcpExchange } from './tcp-exchange.js'
 import { Turnstile } from './turnstile.js'
-import { UdpExchange } from './udp-exchange.js'
 
 const open: { stop(): Promise<void> }[] = []
 afterEach(async () => {
@@ -14,12 +20,12 @@ afterEach(async () => {
   for (const one of open.splice(0).reverse()) await one.stop()
 })
 
-const answering: Acts = {
+const answering: UpstreamActs = {
   udp: ({ octets }, answer) => answer(replyTo(octets)),
   tcp: ({ octets }, socket) => socket.write(prefixed(replyTo(octets)))
 }
 
-async function upstream(acts: Acts = answering): Promise<FakeUpstream> {
+async function upstream(acts: UpstreamActs = answering): Promise<FakeUpstream> {
   const fake = await fakeUpstream(acts)
   open.push(fake)
   return fake
@@ -195,41 +201,5 @@ describe('an error of this machine', () => {
     failToConnect('ECONNREFUSED', () => failing-- > 0)
     for (const name of ['a', 'b']) expect((await server.ask(`${name}.example.org. A`)).rcode).toBe('NOERROR')
     expect(fakes.map(({ asked }) => asked.length)).toEqual([0, 2])
-  })
-})
-
-describe('an exchange that cannot be opened fails once, and its timer is gone', () => {
-  const asking = (port: number): Asking => ({
-    query: undefined as never,
-    upstream: { address: '127.0.0.1', port, text: `127.0.0.1:${port}` },
-    id: 1,
-    octets: new Uint8Array(12),
-    timeoutMs: 1000,
-    isCutShort: false
-  })
-
-  test.each([
-    ['udp', (clock: TestClock) => new UdpExchange(asking(70_000), clock, () => {})],
-    ['tcp', (clock: TestClock) => new TcpExchange(asking(70_000), clock)]
-  ])('over %s', async (transport, make) => {
-    const clock = new TestClock()
-    const exchange = make(clock)
-    const outcome = exchange.run()
-    clock.advance(2000)
-    exchange.cancel()
-    expect(await outcome).toMatchObject({ kind: 'failed', wasReached: false })
-    expect(((await outcome) as { problem: string }).problem).toMatch(new RegExp(`^dial ${transport} 127.0.0.1:70000: connect: .*port`, 'i'))
-  })
-
-  test('also where there is no socket to close', async () => {
-    class Unopened extends UdpExchange {
-      protected override open(): void {
-        throw Object.assign(new Error('socket EMFILE'), { code: 'EMFILE' })
-      }
-    }
-    const clock = new TestClock()
-    const outcome = new Unopened(asking(53), clock, () => {}).run()
-    clock.advance(2000)
-    expect(await outcome).toMatchObject({ problem: 'dial udp 127.0.0.1:53: socket: too many open files', isOurs: true })
   })
 })

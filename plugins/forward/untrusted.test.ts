@@ -1,13 +1,24 @@
-import { type Answer, serverOf, TestClock, type TestServer } from 'skein/testing'
+import {
+  type Answer,
+  addressRecord,
+  type FakeUpstream,
+  fakeUpstream,
+  prefixed,
+  questionOctets,
+  replyTo,
+  serverOf,
+  TestClock,
+  type TestServer,
+  type UpstreamActs
+} from 'skein/testing'
 import { afterEach, describe, expect, test } from 'vitest'
-import { type Acts, address, type FakeUpstream, fakeUpstream, prefixed, question, replyTo } from './fake-upstream.js'
 
 const open: { stop(): Promise<void> }[] = []
 afterEach(async () => {
   for (const one of open.splice(0).reverse()) await one.stop()
 })
 
-async function before(acts: Acts, options: string): Promise<{ fake: FakeUpstream; server: TestServer; clock: TestClock }> {
+async function before(acts: UpstreamActs, options: string): Promise<{ fake: FakeUpstream; server: TestServer; clock: TestClock }> {
   const fake = await fakeUpstream(acts)
   const clock = new TestClock()
   // Each ID of ours is 7: a client's own, whatever it is, is then none of ours.
@@ -19,10 +30,10 @@ async function before(acts: Acts, options: string): Promise<{ fake: FakeUpstream
 
 const CLIENT_ID = 0x1234
 const other =
-  (...asked: Parameters<typeof question>) =>
+  (...asked: Parameters<typeof questionOctets>) =>
   (octets: Buffer) =>
-    replyTo(octets, { question: question(...asked) })
-const right = (octets: Buffer): Buffer => replyTo(octets, { answer: [address('192.0.2.99')] })
+    replyTo(octets, { question: questionOctets(...asked) })
+const right = (octets: Buffer): Buffer => replyTo(octets, { answer: [addressRecord('192.0.2.99')] })
 /** What somebody who does not see the question may send, or an upstream that mixes questions up. */
 const wrong: [string, (octets: Buffer) => Uint8Array][] = [
   ['the ID that the client has chosen', (octets) => replyTo(octets, { id: CLIENT_ID })],
@@ -48,7 +59,7 @@ const addressOf = ({ answer }: Answer): string | undefined => answer[0]?.split('
 
 describe('a reply with another ID, to another question, or none at all', () => {
   test.each(wrong)('over UDP is passed over until the time is up: %s', async (_title, make) => {
-    const acts: Acts = { udp: ({ octets }, answer) => answer(make(octets)) }
+    const acts: UpstreamActs = { udp: ({ octets }, answer) => answer(make(octets)) }
     const { server, clock, fake } = await before(acts, 'read_timeout 500ms')
     const reply = server.ask('www.example.org. A', { id: CLIENT_ID })
     for (const times of [1, 2]) {
@@ -60,7 +71,7 @@ describe('a reply with another ID, to another question, or none at all', () => {
   })
 
   test.each(wrong)('and does not stand in the way of the right one: %s', async (_title, make) => {
-    const acts: Acts = {
+    const acts: UpstreamActs = {
       udp: ({ octets }, answer) => {
         for (let i = 0; i < 50; i++) answer(make(octets))
         answer(right(octets))
@@ -72,7 +83,7 @@ describe('a reply with another ID, to another question, or none at all', () => {
   })
 
   test.each(wrong)('over TCP fails the attempt: %s', async (_title, make) => {
-    const acts: Acts = { tcp: ({ octets, before: count }, socket) => socket.write(prefixed((count === 0 ? make : right)(octets))) }
+    const acts: UpstreamActs = { tcp: ({ octets, before: count }, socket) => socket.write(prefixed((count === 0 ? make : right)(octets))) }
     const { server, fake } = await before(acts, 'force_tcp')
     expect(addressOf(await server.ask('www.example.org. A', { id: CLIENT_ID }))).toBe('192.0.2.99')
     expect([fake.asked.length, server.counter('skein_forward_failures_total')]).toEqual([2, 1])
@@ -80,7 +91,7 @@ describe('a reply with another ID, to another question, or none at all', () => {
 
   test.each(['udp', 'tcp'] as const)('never becomes known, over %s', async (transport) => {
     const spoof = other('victim.example.org')
-    const acts: Acts = {
+    const acts: UpstreamActs = {
       udp: ({ octets, before: count }, answer) => {
         if (count === 0) answer(spoof(octets))
         answer(right(octets))
@@ -101,7 +112,7 @@ describe('clients that ask at once', () => {
       udp: ({ octets }, answer) => {
         // The first label is the last octet of its address.
         const last = octets.subarray(13, 13 + octets[12]!).toString()
-        waiting.push(() => answer(replyTo(octets, { answer: [address(`192.0.2.${last}`)] })))
+        waiting.push(() => answer(replyTo(octets, { answer: [addressRecord(`192.0.2.${last}`)] })))
       }
     })
     const server = await serverOf(`. {\nforward . 127.0.0.1:${fake.port}\n}`)

@@ -1,6 +1,5 @@
-import { type Clock, type Random, shuffle } from 'skein/plugin'
+import { type Clock, type Random, shuffle, type Upstream } from 'skein/plugin'
 import type { Policy } from './options.js'
-import type { Upstream } from './upstream-address.js'
 
 /** How long an upstream that failed stands behind the others. */
 const SHUNNED_MS = 2000

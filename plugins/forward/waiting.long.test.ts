@@ -1,6 +1,5 @@
-import { serverOf } from 'skein/testing'
+import { fakeUpstream, serverOf } from 'skein/testing'
 import { expect, test } from 'vitest'
-import { fakeUpstream } from './fake-upstream.js'
 
 test('beyond ten thousand waiting askers the next are refused, and all are answered in the end', async () => {
   const fake = await fakeUpstream({ udp: () => {} })

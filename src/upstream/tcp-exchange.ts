@@ -1,11 +1,10 @@
 import { connect, type Socket } from 'node:net'
-import { shownAddress } from 'skein/plugin'
-import { Exchange } from './exchange.js'
+import { shownAddress } from '../query.js'
+import { SocketExchange } from './exchange.js'
 import { StreamMessage } from './stream-message.js'
 
 /** A question over TCP on a connection of its own (RFC 7766). */
-export class TcpExchange extends Exchange {
-  protected readonly transport = 'tcp'
+export class TcpExchange extends SocketExchange {
   #socket: Socket | undefined
   readonly #message = new StreamMessage()
   #local: string | undefined

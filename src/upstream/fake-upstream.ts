@@ -1,19 +1,19 @@
-/** Servers on loopback that say what a test has them say; used by this folder's tests alone. */
+/** Servers on loopback that say what a test has them say, and messages for them to say; for tests alone. */
 import { createSocket, type RemoteInfo } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 
 /** One question as it came. */
-export interface Asked {
+export interface UpstreamAsked {
   readonly octets: Buffer
   /** How many came before it, over UDP and TCP together. */
   readonly before: number
 }
 
 /** What a fake upstream does; without `tcp` nobody listens there. */
-export interface Acts {
-  udp?(asked: Asked, answer: (octets: Uint8Array) => void, answerFromElsewhere: (octets: Uint8Array) => void): void
-  tcp?(asked: Asked, socket: Socket): void
+export interface UpstreamActs {
+  udp?(asked: UpstreamAsked, answer: (octets: Uint8Array) => void, answerFromElsewhere: (octets: Uint8Array) => void): void
+  tcp?(asked: UpstreamAsked, socket: Socket): void
 }
 
 /** An upstream in the hands of a test. */
@@ -25,7 +25,7 @@ export interface FakeUpstream {
 }
 
 /** Starts one on a free port of 127.0.0.1, the same for UDP and TCP. */
-export async function fakeUpstream(acts: Acts): Promise<FakeUpstream> {
+export async function fakeUpstream(acts: UpstreamActs): Promise<FakeUpstream> {
   const asked: FakeUpstream['asked'] = []
   const [udp, elsewhere] = [createSocket('udp4'), createSocket('udp4')]
   const sockets = new Set<Socket>()
@@ -97,7 +97,7 @@ export function replyTo(octets: Buffer, options: ReplyOptions = {}): Buffer {
     flags = 0x8180,
     id = octets.readUInt16BE(0),
     question = questionOf(octets),
-    answer = [address('192.0.2.1')],
+    answer = [addressRecord('192.0.2.1')],
     additional = []
   } = options
   const header = Buffer.alloc(12)
@@ -107,18 +107,18 @@ export function replyTo(octets: Buffer, options: ReplyOptions = {}): Buffer {
 }
 
 /** An A record of the name asked for. */
-export function address(ipv4: string, ttl = 300): Buffer {
-  return record(1, Uint8Array.from(ipv4.split('.').map(Number)), ttl)
+export function addressRecord(ipv4: string, ttl = 300): Buffer {
+  return recordOctets(1, Uint8Array.from(ipv4.split('.').map(Number)), ttl)
 }
 
 /** A record of the name asked for. */
-export function record(type: number, rdata: Uint8Array, ttl = 300): Buffer {
+export function recordOctets(type: number, rdata: Uint8Array, ttl = 300): Buffer {
   const fixed = Buffer.from([0xc0, 0x0c, type >> 8, type & 0xff, 0, 1, 0, 0, ttl >> 8, ttl & 0xff, rdata.length >> 8, rdata.length & 0xff])
   return Buffer.concat([fixed, rdata])
 }
 
 /** The octets of a question section. */
-export function question(name: string, type = 1, klass = 1): Buffer {
+export function questionOctets(name: string, type = 1, klass = 1): Buffer {
   const labels = name.split('.').filter((label) => label !== '')
   const octets = labels.flatMap((label) => [label.length, ...Buffer.from(label)])
   return Buffer.from([...octets, 0, type >> 8, type & 0xff, klass >> 8, klass & 0xff])

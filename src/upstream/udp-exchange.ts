@@ -1,11 +1,8 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
-import { type Clock, shownAddress } from 'skein/plugin'
-import { type Asking, Exchange } from './exchange.js'
+import { shownAddress } from '../query.js'
+import { SocketExchange } from './exchange.js'
 
-/** Told of each datagram that was no reply to what we asked. */
-export type Ignored = () => void
-
-/** The upstreams are addresses: asking the resolver of the C library would cost a thread. */
+/** Upstreams are addresses: asking the resolver of the C library would cost a thread. */
 function lookup(address: string, _options: unknown, found: (error: null, address: string, family: number) => void): void {
   found(null, address, address.includes(':') ? 6 : 4)
 }
@@ -14,16 +11,9 @@ function lookup(address: string, _options: unknown, found: (error: null, address
  * A question over UDP on a socket of its own: the kernel picks a port that nobody can foresee, lets in only what comes from the
  * upstream, and tells when nobody is there. What does not match is passed over until the time is up (RFC 5452 §9.1).
  */
-export class UdpExchange extends Exchange {
-  protected readonly transport = 'udp'
+export class UdpExchange extends SocketExchange {
   #socket: Socket | undefined
-  readonly #ignored: Ignored
   #peer: { address: string; port: number } | undefined
-
-  constructor(asking: Asking, clock: Clock, ignored: Ignored) {
-    super(asking, clock)
-    this.#ignored = ignored
-  }
 
   protected open(): void {
     const { address, port } = this.asking.upstream
@@ -56,6 +46,6 @@ export class UdpExchange extends Exchange {
   #arrived(octets: Buffer, { address, port }: RemoteInfo): void {
     // Between binding and connecting, the socket is open to everybody for a moment.
     const isFromUpstream = address === this.#peer?.address && port === this.#peer.port
-    if (!isFromUpstream || !this.take(octets)) this.#ignored()
+    if (!isFromUpstream || !this.take(octets)) this.asking.ignored?.()
   }
 }

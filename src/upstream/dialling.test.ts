@@ -2,24 +2,33 @@ import { createSocket, Socket as UdpSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { Socket as TcpSocket } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import { serverOf, TestClock } from 'skein/testing'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import type { Asking } from './exchange.js'
+import { accept } from '../message/gate.js'
+import { Query } from '../query.js'
+import { requestOctets, TestClock } from '../testing.js'
+import { readUpstream, type Upstream } from './address.js'
+import { askUpstream } from './ask.js'
+import type { Exchange } from './exchange.js'
 import { replyTo } from './fake-upstream.js'
-import { TcpExchange } from './tcp-exchange.js'
-import { UdpExchange } from './udp-exchange.js'
-import { readUpstream } from './upstream-address.js'
 
 afterEach(() => {
   vi.restoreAllMocks()
 })
 
-function upstreamOf(text: string) {
+function upstreamOf(text: string): Upstream {
   const upstream = readUpstream(text, (problem) => {
     throw new Error(problem)
   })
   if (upstream === undefined) throw new Error(`${text} is no address`)
   return upstream
+}
+
+/** Asks for www.example.org over a transport. */
+function ask(upstream: Upstream, transport: 'udp' | 'tcp'): Exchange {
+  const request = accept(requestOctets('www.example.org. A'), 1232)
+  if (request.kind !== 'asked') throw new Error('the gate turned it away')
+  const query = Query.fromRequest(request, { address: '192.0.2.1', port: 4711, transport, local: '127.0.0.1' }, '.')
+  return askUpstream({ query, upstream, transport, octets: query.octets(1), timeoutMs: 1000, why: 'test' }, new TestClock())
 }
 
 type Connecting = { connect: (...args: unknown[]) => unknown }
@@ -50,20 +59,12 @@ describe('sockets are connected to the address as it was written', () => {
     ['fe80::1%eth0', 'fe80::1%eth0 53'],
     ['FE80:0::1%eth0', 'fe80::1%eth0 53'],
     ['[fe80::1%eth0]:5353', 'fe80::1%eth0 5353'],
-    ['dns://[fe80::1%2]', 'fe80::1%2 53'],
-    ['::ffff:192.0.2.1', '::ffff:192.0.2.1 53']
+    ['[fe80::1%2]', 'fe80::1%2 53'],
+    ['::ffff:192.0.2.1', '192.0.2.1 53']
   ])('%s: %s', async (text, place) => {
     const places = dialled()
-    const asking: Asking = {
-      query: undefined as never,
-      upstream: upstreamOf(text),
-      id: 1,
-      octets: new Uint8Array(12),
-      timeoutMs: 1000,
-      isCutShort: false
-    }
-    for (const exchange of [new UdpExchange(asking, new TestClock(), () => {}), new TcpExchange(asking, new TestClock())])
-      expect(await exchange.run()).toMatchObject({ kind: 'failed' })
+    for (const transport of ['udp', 'tcp'] as const)
+      expect(await ask(upstreamOf(text), transport).outcome).toMatchObject({ kind: 'failed' })
     expect(places).toEqual([`udp ${place}`, `tcp ${place}`])
   })
 })
@@ -75,8 +76,7 @@ test.each(['::1', `::1%${loopback}`, '::ffff:127.0.0.1'])('what an upstream at %
   socket.on('message', (octets: Buffer, from) => socket.send(replyTo(octets), from.port, from.address))
   socket.bind(0, '::')
   await once(socket, 'listening')
-  const server = await serverOf(`. {\nforward . [${address}]:${socket.address().port}\n}`)
-  expect((await server.ask('www.example.org. A')).answer).toEqual(['www.example.org. 300 A 192.0.2.1'])
-  await server.stop()
+  const outcome = await ask(upstreamOf(`[${address}]:${socket.address().port}`), 'udp').outcome
+  expect(outcome).toMatchObject({ kind: 'reply', message: { answer: [{ type: 'A', ttl: 300 }] } })
   await new Promise<void>((resolve) => socket.close(resolve))
 })
