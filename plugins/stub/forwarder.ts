@@ -1,25 +1,26 @@
 import {
+  asksForRecords,
+  askUpstream,
   type Counter,
   drop,
+  type Exchange,
+  type ExchangeOutcome,
   type ExtendedError,
-  FormatError,
   type Host,
-  isMetaType,
+  InFlight,
   type MaybePromise,
   type Message,
   type Next,
   type Query,
+  questionKey,
   type Reply,
   type StoreTrace,
   shown,
-  storeReads
+  storeReads,
+  type Upstream
 } from 'skein/plugin'
-import { type Exchange, type Outcome, readReply } from './exchange.js'
 import { cameFromStub, stubOctets } from './loop-option.js'
-import type { Server } from './server-address.js'
 import type { StubZone, StubZones } from './stub-zones.js'
-import { tcpExchange } from './tcp-exchange.js'
-import { udpExchange } from './udp-exchange.js'
 
 /** Milliseconds: of one attempt, and of all for one question; clients wait for 5 seconds mostly. */
 const ATTEMPT_MS = 2000
@@ -28,9 +29,6 @@ const TOTAL_MS = 5000
 const MOST_UNDER_WAY = 256
 const MOST_ASKERS = 1000
 const LOOP_LINE_MS = 60_000
-/** RD, AD and CD: what a server's answer may depend on. */
-const ASKED_FLAGS = 0x0130
-const ANY = 255
 /** RFC 8914 §4.1, §4.22 and §4.23. */
 const OTHER_ERROR = 0
 const NOT_SUPPORTED = 21
@@ -44,7 +42,7 @@ export class Forwarder {
   readonly #failures: Counter
   readonly #loops: Counter
   readonly #underWay = new Set<Exchange>()
-  readonly #asked = new Map<string, { readonly reply: Promise<Reply>; askers: number }>()
+  readonly #inFlight = new InFlight<Reply>()
   #lastLoopLine = Number.NEGATIVE_INFINITY
   #isStopped = false
 
@@ -69,8 +67,7 @@ export class Forwarder {
     const zone = this.#zones.find(query.qname)
     if (zone === undefined) return next(query)
     if (cameFromStub(query)) return this.#looped(query, zone)
-    const { qtype } = query.question
-    if (qtype !== ANY && isMetaType(qtype)) return query.fail('REFUSED', 'meta-type', { extendedErrors: [{ code: NOT_SUPPORTED }] })
+    if (!asksForRecords(query.question.qtype)) return query.fail('REFUSED', 'meta-type', { extendedErrors: [{ code: NOT_SUPPORTED }] })
     if (this.#isStopped) return stopping(query)
     return this.#shared(query, zone)
   }
@@ -79,22 +76,16 @@ export class Forwarder {
   async stop(): Promise<void> {
     this.#isStopped = true
     for (const one of this.#underWay) one.cancel()
-    await Promise.allSettled([...this.#asked.values()].map(({ reply }) => reply))
+    await this.#inFlight.ended()
   }
 
-  /** What the servers say to this question, asked now or already under way: each copy in flight would be one more chance to forge a reply (RFC 5452 §5). */
+  /** What the servers say to this question, asked now or already under way. */
   #shared(query: Query, zone: StubZone): MaybePromise<Reply> {
     const key = keyOf(query, zone)
-    const underWay = this.#asked.get(key)
-    if (underWay === undefined ? this.#asked.size >= MOST_UNDER_WAY : underWay.askers >= MOST_ASKERS)
+    const askers = this.#inFlight.askers(key)
+    if (askers === 0 ? this.#inFlight.size >= MOST_UNDER_WAY : askers >= MOST_ASKERS)
       return refuse(query, 'too-many', { code: OTHER_ERROR, text: 'too many questions wait for the servers of stub zones' })
-    if (underWay !== undefined) {
-      underWay.askers++
-      return underWay.reply
-    }
-    const reply = this.#ask(query, zone).finally(() => this.#asked.delete(key))
-    this.#asked.set(key, { reply, askers: 1 })
-    return reply
+    return this.#inFlight.ask(key, () => this.#ask(query, zone))
   }
 
   /** Two servers that have each other for a zone would ask each other for ever. */
@@ -116,8 +107,8 @@ export class Forwarder {
     for (let turn = 0; turn < servers.length && !this.#isOver(deadline); turn++) {
       const server = servers[(query.id + turn) % servers.length]!
       for (let retries = 1; ; retries--) {
-        const outcome = await this.#exchange(query, server, deadline, (octets) => {
-          cut ??= readCut(query, octets, server)
+        const outcome = await this.#exchange(query, server, deadline, (message) => {
+          cut ??= message
         })
         if (outcome.kind === 'reply') {
           // Said again, it is the answer.
@@ -136,23 +127,29 @@ export class Forwarder {
   }
 
   /** Over UDP where the client came so, and over TCP where that cuts the reply. */
-  async #exchange(query: Query, server: Server, deadline: number, truncated: (octets: Uint8Array) => void): Promise<Outcome> {
+  async #exchange(
+    query: Query,
+    server: Upstream,
+    deadline: number,
+    truncated: (message: Message | undefined) => void
+  ): Promise<ExchangeOutcome> {
     const { transport } = query.client
     if (transport === 'udp' || transport === 'quic') {
-      const outcome = await this.#attempt(query, server, deadline, udpExchange)
+      const outcome = await this.#attempt(query, server, deadline, 'udp')
       if (outcome.kind !== 'truncated') return outcome
-      truncated(outcome.octets)
+      truncated(outcome.message)
     }
-    return this.#attempt(query, server, deadline, tcpExchange)
+    return this.#attempt(query, server, deadline, 'tcp')
   }
 
-  async #attempt(query: Query, server: Server, deadline: number, begin: typeof udpExchange): Promise<Outcome> {
-    if (this.#isOver(deadline)) return { kind: 'failed', problem: `${server.text}: no time was left to ask` }
+  async #attempt(query: Query, upstream: Upstream, deadline: number, transport: 'udp' | 'tcp'): Promise<ExchangeOutcome> {
+    const isOurs = true
+    if (this.#isOver(deadline)) return { kind: 'failed', problem: `${upstream.text}: no time was left to ask`, wasReached: false, isOurs }
     const { clock, random } = this.#host
-    const id = random.below(0x10000)
+    const octets = stubOctets(query, random.below(0x10000))
     const timeoutMs = Math.min(ATTEMPT_MS, deadline - clock.monotonic())
     this.#requests.value++
-    const exchange = begin({ query, server, id, octets: stubOctets(query, id), timeoutMs }, clock)
+    const exchange = askUpstream({ query, upstream, transport, octets, timeoutMs, why: 'stub' }, clock)
     this.#underWay.add(exchange)
     const outcome = await exchange.outcome
     this.#underWay.delete(exchange)
@@ -167,9 +164,8 @@ export class Forwarder {
 
 /** Equal for questions that get the same reply: the size advertised and the spelling of the name make none. */
 function keyOf(query: Query, { servers }: StubZone): string {
-  const { client, depth, dnssecOk, flags, qname, question } = query
-  const { qtype, qclass } = question
-  return `${qname} ${qtype} ${qclass} ${flags & ASKED_FLAGS} ${dnssecOk} ${client.transport} ${depth > 0} ${servers.map(({ text }) => text).join()}`
+  const { client, depth } = query
+  return `${questionKey(query)} ${client.transport} ${depth > 0} ${servers.map(({ text }) => text).join()}`
 }
 
 /** Which zones there are decides every answer: a cached one ends when they change. */
@@ -187,14 +183,4 @@ function refuse(query: Query, why: string, reason: ExtendedError, about: { probl
 
 function stopping(query: Query): Reply {
   return refuse(query, 'stopping', { code: OTHER_ERROR, text: 'this server is stopping' })
-}
-
-/** A truncated reply as it came, where it can be read. */
-function readCut(query: Query, octets: Uint8Array, server: Server): Message | undefined {
-  try {
-    return readReply(query, octets, server)
-  } catch (error) {
-    if (error instanceof FormatError) return undefined
-    throw error
-  }
 }

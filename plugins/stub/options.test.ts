@@ -1,6 +1,5 @@
 import { serverOf } from 'skein/testing'
 import { describe, expect, test } from 'vitest'
-import { readServer, serverAt } from './server-address.js'
 
 async function problemOf(directive: string, zones = '.'): Promise<string | undefined> {
   try {
@@ -26,6 +25,12 @@ describe('a stub that is wrong is told with its place', () => {
       'Corefile:3: stub: zone: expected an address such as 192.0.2.1, 192.0.2.1:53 or [2001:db8::1]:53, not "ns.example"'
     ],
     ['stub {\nzone a 192.0.2.1\nzone b 192.0.2.1:0\n}', 'Corefile:4: stub: zone: "192.0.2.1:0": expected a port from 1 to 65535, not "0"'],
+    ['stub {\nzone a [192.0.2.1]:53\n}', 'Corefile:3: stub: zone: "[192.0.2.1]:53": expected an IPv6 address in the brackets'],
+    ['stub {\nzone a 192.0.2.1%eth0\n}', 'Corefile:3: stub: zone: "192.0.2.1%eth0": an IPv4 address has no zone'],
+    [
+      'stub {\nzone a dns://192.0.2.1\n}',
+      'Corefile:3: stub: zone: expected an address such as 192.0.2.1, 192.0.2.1:53 or [2001:db8::1]:53, not "dns://192.0.2.1"'
+    ],
     [
       'stub skydns.local {\nzone skydns.LOCAL 192.0.2.1\n}',
       'Corefile:3: stub: zone: "skydns.local." is no stub zone: it is the own domain'
@@ -44,55 +49,5 @@ describe('a stub that is wrong is told with its place', () => {
       'Corefile:3: stub: zone: "example." is no stub zone: it is the own domain'
     )
     expect(await problemOf('stub {\nzone a.example 192.0.2.1\n}', 'example')).toBeUndefined()
-  })
-})
-
-function fail(problem: string): never {
-  throw new Error(problem)
-}
-
-describe('a server is an address', () => {
-  test.each<[string, string]>([
-    ['192.0.2.1', '192.0.2.1:53'],
-    ['192.0.2.1:5353', '192.0.2.1:5353'],
-    ['2001:DB8::1', '[2001:db8::1]:53'],
-    ['[2001:db8:0::1]', '[2001:db8::1]:53'],
-    ['[2001:db8::1]:5353', '[2001:db8::1]:5353'],
-    ['fe80::1%eth0', '[fe80::1%eth0]:53'],
-    ['[FE80:0::1%eth0]:5353', '[fe80::1%eth0]:5353'],
-    ['::ffff:192.0.2.1', '192.0.2.1:53']
-  ])('%s', (text, expected) => {
-    expect(readServer(text, fail).text).toBe(expected)
-  })
-
-  test.each([
-    '',
-    ':53',
-    '192.0.2.1:',
-    '192.0.2.1:65536',
-    '[192.0.2.1]:53',
-    '[::1]53',
-    '[::1',
-    '192.0.2',
-    '192.0.2.1%eth0',
-    '192.0.2.1%eth0:53',
-    '[192.0.2.1%eth0]:53',
-    'tls://192.0.2.1%dns.example.net',
-    '192.0.2.1:53:53',
-    'dns://192.0.2.1'
-  ])('%j is none', (text) => {
-    expect(() => readServer(text, fail)).toThrow('expected a')
-  })
-
-  test.each(['ns.example', 'localhost', 'dns-server', '192.0.2.1%eth0'])('in the store %s is none', (host) => {
-    expect(serverAt(host, 53)).toBeUndefined()
-  })
-
-  test.each([
-    ['fe80::1%eth0', 'fe80::1%eth0'],
-    ['FE80::1%eth0', 'fe80::1%eth0'],
-    ['::ffff:192.0.2.1', '192.0.2.1']
-  ])('%s is asked at %s: without its zone a link-local address is one of any link (RFC 4007 §11)', (host, address) => {
-    expect(serverAt(host, 53)?.address).toBe(address)
   })
 })

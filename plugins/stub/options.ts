@@ -1,8 +1,7 @@
-import { type Config, type Directive, isWithin, type Key, keyOfPath, type Schema, shown } from 'skein/plugin'
-import { readServer, type Server } from './server-address.js'
+import { type Config, type Directive, isWithin, type Key, keyOfPath, readUpstream, type Schema, shown, type Upstream } from 'skein/plugin'
 
 /** Servers by zone; zones are canonical names, servers each stand once. */
-export type Zones = ReadonlyMap<string, readonly Server[]>
+export type Zones = ReadonlyMap<string, readonly Upstream[]>
 
 /** The directive as configured. */
 export interface Options {
@@ -56,10 +55,10 @@ export function readOptions({ args: [domain], options, directive, fail }: Config
       return fail('stands for a place in a store, expected `store [DIR]` too', 'path')
   } else if (domains.length === 0) return fail('expected DOMAIN, such as skydns.local: the store’s zones stand at stub.dns in it')
   const lines = directive.options.filter(({ name }) => name === 'zone')
-  const zones = new Map<string, readonly Server[]>()
+  const zones = new Map<string, readonly Upstream[]>()
   for (const [index, [names, addresses]] of options.zone.entries()) {
     const line = lines[index]!
-    const servers = addresses.map((text) => readServer(text, (problem) => line.fail(problem)))
+    const servers = addresses.map((text) => readServer(text, line))
     for (const name of names) {
       checkZone(line, name, domain, domains)
       zones.set(name, together(zones.get(name) ?? [], servers))
@@ -68,8 +67,13 @@ export function readOptions({ args: [domain], options, directive, fail }: Config
   return { domains, zones, store: options.store, path: keyOfPath(options.path) }
 }
 
+function readServer(text: string, line: Directive): Upstream {
+  const server = readUpstream(text, (problem) => line.fail(`${shown(text)}: ${problem}`))
+  return server ?? line.fail(`expected an address such as 192.0.2.1, 192.0.2.1:53 or [2001:db8::1]:53, not ${shown(text)}`)
+}
+
 /** Both lists, each server once. */
-export function together(one: readonly Server[], other: readonly Server[]): readonly Server[] {
+export function together(one: readonly Upstream[], other: readonly Upstream[]): readonly Upstream[] {
   return [...new Map([...one, ...other].map((server) => [server.text, server])).values()]
 }
 

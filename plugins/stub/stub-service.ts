@@ -1,10 +1,7 @@
-import { type Entry, shown } from 'skein/plugin'
-import { type Server, serverAt } from './server-address.js'
-
-const DNS_PORT = 53
+import { type Entry, shown, type Upstream, upstreamAt } from 'skein/plugin'
 
 /** The server that a service under `stub.dns` names, or what is wrong with its value, in words. */
-export function serverOfService({ value }: Pick<Entry, 'value'>): Server | string {
+export function serverOfService({ value }: Pick<Entry, 'value'>): Upstream | string {
   let service: unknown
   try {
     service = JSON.parse(value.toString('utf8'))
@@ -16,7 +13,7 @@ export function serverOfService({ value }: Pick<Entry, 'value'>): Server | strin
   const port = field(service, 'port') ?? 0
   if (typeof host !== 'string') return 'has a host that is no text'
   if (typeof port !== 'number' || !Number.isInteger(port) || port < 0 || port > 0xffff) return 'has a port that is none'
-  return serverAt(host, port === 0 ? DNS_PORT : port) ?? `has host ${shown(host)}, expected an address`
+  return upstreamAt(host, port === 0 ? undefined : port) ?? `has host ${shown(host)}, expected an address`
 }
 
 /** Go's decoder takes fields in any case. */

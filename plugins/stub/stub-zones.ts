@@ -10,10 +10,10 @@ import {
   type Store,
   type StoreTrace,
   shown,
-  shownKey
+  shownKey,
+  type Upstream
 } from 'skein/plugin'
 import { type Options, together, type Zones } from './options.js'
-import type { Server } from './server-address.js'
 import { serverOfService } from './stub-service.js'
 
 /** So many keys of a domain are read, in key order. */
@@ -24,7 +24,7 @@ const MOST_LINES = 100
 /** A stub zone and its servers, at least one. */
 export interface StubZone {
   readonly name: string
-  readonly servers: readonly Server[]
+  readonly servers: readonly Upstream[]
 }
 
 /** The stub zones as they are now. */
@@ -104,7 +104,7 @@ export class StubZones {
   }
 
   /** Adds the server of an entry to its zone, or says what is wrong. */
-  #take(entry: Entry, above: number, zones: Map<string, readonly Server[]>): string | undefined {
+  #take(entry: Entry, above: number, zones: Map<string, readonly Upstream[]>): string | undefined {
     // The last label is a leaf that tells one server of a zone from another.
     if (entry.key.length === above) return 'is not below stub.dns'
     const labels = entry.key.slice(above, -1).reverse()

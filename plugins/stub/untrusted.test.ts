@@ -1,14 +1,26 @@
-import { type AskOptions, MemoryStore, serverOf, TestClock, type TestServer } from 'skein/testing'
+import {
+  type AskOptions,
+  addressRecord,
+  type FakeUpstream,
+  fakeUpstream,
+  MemoryStore,
+  prefixed,
+  questionOctets,
+  replyTo,
+  serverOf,
+  TestClock,
+  type TestServer,
+  type UpstreamActs
+} from 'skein/testing'
 import { afterEach, describe, expect, test } from 'vitest'
-import { type Acts, type FakeServer, fakeServer, prefixed, replyTo } from './fake-server.js'
 
 const open: { stop(): Promise<void> }[] = []
 afterEach(async () => {
   for (const one of open.splice(0).reverse()) await one.stop()
 })
 
-async function before(acts: Acts, more = 'cache'): Promise<{ fake: FakeServer; server: TestServer; clock: TestClock }> {
-  const fake = await fakeServer(acts)
+async function before(acts: UpstreamActs, more = 'cache'): Promise<{ fake: FakeUpstream; server: TestServer; clock: TestClock }> {
+  const fake = await fakeUpstream(acts)
   const clock = new TestClock()
   // Each ID of ours is 7: a client's own, whatever it is, is then none of ours.
   const random = { below: (limit: number) => Math.min(7, limit - 1) }
@@ -18,19 +30,16 @@ async function before(acts: Acts, more = 'cache'): Promise<{ fake: FakeServer; s
 }
 
 const CLIENT_ID = 0x1234
-const right = (octets: Buffer): Buffer => replyTo(octets, '192.0.2.99')
+const right = (octets: Buffer): Buffer => replyTo(octets, { answer: [addressRecord('192.0.2.99')] })
 /** A reply to another question than the one asked. */
 const other =
-  (name: string, type = 1, klass = 1) =>
-  (octets: Buffer) => {
-    const labels = name.split('.').filter((label) => label !== '')
-    const question = Buffer.from([...labels.flatMap((label) => [label.length, ...Buffer.from(label)]), 0, 0, type, 0, klass])
-    return replyTo(Buffer.concat([octets.subarray(0, 12), question]), '192.0.2.66')
-  }
+  (...asked: Parameters<typeof questionOctets>) =>
+  (octets: Buffer) =>
+    replyTo(octets, { question: questionOctets(...asked) })
 /** What somebody who does not see the question may send, or a server that mixes questions up. */
 const wrong: [string, (octets: Buffer) => Uint8Array][] = [
-  ['the ID that the client has chosen', (octets) => replyTo(octets, '192.0.2.66', 0x8180, CLIENT_ID)],
-  ['the ID 0', (octets) => replyTo(octets, '192.0.2.66', 0x8180, 0)],
+  ['the ID that the client has chosen', (octets) => replyTo(octets, { id: CLIENT_ID, answer: [addressRecord('192.0.2.66')] })],
+  ['the ID 0', (octets) => replyTo(octets, { id: 0, answer: [addressRecord('192.0.2.66')] })],
   ['another name of the zone', other('victim.example.org')],
   ['the zone itself', other('example.org')],
   ['a name below', other('a.www.example.org')],
@@ -39,9 +48,12 @@ const wrong: [string, (octets: Buffer) => Uint8Array][] = [
   ['the type ANY', other('www.example.org', 255)],
   ['class CH', other('www.example.org', 1, 3)],
   ['class ANY', other('www.example.org', 1, 255)],
-  ['a question instead of a reply', (octets) => replyTo(octets, '192.0.2.66', 0x0100)],
-  ['an update', (octets) => replyTo(octets, '192.0.2.66', 0xa980)],
-  ['a cut reply to another question', (octets) => replyTo(other('victim.example.org')(octets), undefined, 0x8380)]
+  ['a question instead of a reply', (octets) => replyTo(octets, { flags: 0x0100, answer: [addressRecord('192.0.2.66')] })],
+  ['an update', (octets) => replyTo(octets, { flags: 0xa980, answer: [addressRecord('192.0.2.66')] })],
+  [
+    'a cut reply to another question',
+    (octets) => replyTo(octets, { flags: 0x8380, question: questionOctets('victim.example.org'), answer: [] })
+  ]
 ]
 
 async function told(server: TestServer, name = 'www', transport: 'udp' | 'tcp' = 'udp'): Promise<string> {
@@ -51,7 +63,7 @@ async function told(server: TestServer, name = 'www', transport: 'udp' | 'tcp' =
 
 describe('a reply with another ID, to another question, or none at all', () => {
   test.each(wrong)('over UDP is passed over until the time is up: %s', async (_title, make) => {
-    const { server, clock, fake } = await before({ udp: (octets, answer) => answer(make(octets)) })
+    const { server, clock, fake } = await before({ udp: ({ octets }, answer) => answer(make(octets)) })
     const reply = told(server)
     await expect.poll(() => fake.asked.length).toBe(1)
     // The wrong reply is on its way for so long at most.
@@ -64,7 +76,7 @@ describe('a reply with another ID, to another question, or none at all', () => {
 
   test.each(wrong)('and does not stand in the way of the right one: %s', async (_title, make) => {
     const { server, fake } = await before({
-      udp: (octets, answer) => {
+      udp: ({ octets }, answer) => {
         for (let i = 0; i < 50; i++) answer(make(octets))
         answer(right(octets))
       }
@@ -74,7 +86,7 @@ describe('a reply with another ID, to another question, or none at all', () => {
   })
 
   test.each(wrong)('over TCP fails the attempt: %s', async (_title, make) => {
-    const { server, fake } = await before({ udp: () => {}, tcp: (octets, socket) => socket.write(prefixed(make(octets))) })
+    const { server, fake } = await before({ udp: () => {}, tcp: ({ octets }, socket) => socket.write(prefixed(make(octets))) })
     expect(await told(server, 'www', 'tcp')).toBe('SERVFAIL')
     expect(server.log.lines.join()).toContain('a reply to another question')
     expect([fake.asked.length, server.counter('skein_stub_failures_total')]).toEqual([1, 1])
@@ -82,7 +94,7 @@ describe('a reply with another ID, to another question, or none at all', () => {
 
   test('never becomes known', async () => {
     const { server } = await before({
-      udp: (octets, answer, count) => {
+      udp: ({ octets, before: count }, answer) => {
         if (count === 0) answer(other('victim.example.org')(octets))
         answer(right(octets))
       }
@@ -94,9 +106,12 @@ describe('a reply with another ID, to another question, or none at all', () => {
 describe('clients that ask at once', () => {
   test('with one ID get each their own answer, with that ID', async () => {
     const waiting: (() => void)[] = []
-    const fake = await fakeServer({
+    const fake = await fakeUpstream({
       // The first label is the last octet of its address.
-      udp: (octets, answer) => waiting.push(() => answer(replyTo(octets, `192.0.2.${octets.subarray(13, 13 + octets[12]!).toString()}`)))
+      udp: ({ octets }, answer) =>
+        waiting.push(() =>
+          answer(replyTo(octets, { answer: [addressRecord(`192.0.2.${octets.subarray(13, 13 + octets[12]!).toString()}`)] }))
+        )
     })
     const server = await serverOf(`. {\nstub {\nzone example.org 127.0.0.1:${fake.port}\n}\n}`)
     open.push(fake, server)
@@ -128,7 +143,7 @@ describe('clients that ask at once', () => {
 
   test('the same have it asked once, and get each their own ID and spelling; others are asked for each', async () => {
     const waiting: (() => void)[] = []
-    const { server, fake } = await before({ udp: (octets, answer) => waiting.push(() => answer(right(octets))) }, '')
+    const { server, fake } = await before({ udp: ({ octets }, answer) => waiting.push(() => answer(right(octets))) }, '')
     const replies = [...equal, ...different].map(([question, options]) => server.ask(question, options))
     await expect.poll(() => waiting.length).toBe(1 + different.length)
     for (const release of waiting) release()
@@ -161,10 +176,13 @@ describe('clients that ask at once', () => {
   })
 
   test('while the servers of the zone change are asked for by the servers that there are then', async () => {
-    const [silent, fake] = [await fakeServer({ udp: () => {} }), await fakeServer({ udp: (octets, answer) => answer(right(octets)) })]
+    const [silent, fake] = [
+      await fakeUpstream({ udp: () => {} }),
+      await fakeUpstream({ udp: ({ octets }, answer) => answer(right(octets)) })
+    ]
     open.push(silent, fake)
     const services = new MemoryStore()
-    const put = ({ port }: FakeServer): void =>
+    const put = ({ port }: FakeUpstream): void =>
       services.put(['skydns', 'local', 'skydns', 'dns', 'stub', 'org', 'example', 'x'], JSON.stringify({ host: '127.0.0.1', port }))
     put(silent)
     const server = await serverOf('. {\nstub skydns.local {\nstore\n}\n}', { services })
