@@ -7,7 +7,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { parseCorefile } from '../src/corefile/parser.js'
 import { readBySchema } from '../src/corefile/read-schema.js'
 import type { Schema } from '../src/corefile/schema.js'
-import { serverOf } from '../src/testing.js'
+import { fakeUpstream, prefixed, replyTo, serverOf } from '../src/testing.js'
 import { temporaryFolder } from './processes.js'
 import { root } from './rules/source-file.js'
 
@@ -60,6 +60,30 @@ describe('the plugin of docs/plugins.md', () => {
     const { stdout, status } = spawnSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', project])
     expect([status, stdout.toString()]).toEqual([0, ''])
   }, 60_000)
+})
+
+test('the plugin of docs/plugins.md that asks another server hands on what that says', async () => {
+  mkdirSync(join(folder.path, 'node_modules'), { recursive: true })
+  symlinkSync(root, join(folder.path, 'node_modules/skein'))
+  const asks = `import { askUpstream, readUpstream, upstreamEdns } from 'skein/plugin'
+export default { name: 'asks', api: 1, schema: { about: 'Asks.', args: [{ name: 'TO', type: 'text' }] },
+setup({ args: [to], fail }, host) {
+  const upstream = readUpstream(to, fail)
+  return {\n${example('js', 'askUpstream(')}}\n} }`
+  writeFileSync(join(folder.path, 'asks.mjs'), asks)
+  const fake = await fakeUpstream({
+    udp: ({ octets, before }, answer) => answer(replyTo(octets, before === 0 ? {} : { flags: 0x8380, answer: [] })),
+    tcp: ({ octets, before }, socket) => (before === 2 ? socket.write(prefixed(replyTo(octets))) : socket.end())
+  })
+  const server = await serverOf(`. {\nplugin ./asks.mjs\nasks 127.0.0.1:${fake.port}\n}`, { file: join(folder.path, 'Corefile') })
+  const told: string[] = []
+  for (let i = 0; i < 3; i++) told.push((await server.ask('example.org. A')).rcode)
+  expect([told, fake.asked.map(({ transport }) => transport).join(' ')]).toEqual([
+    ['NOERROR', 'NOERROR', 'SERVFAIL'],
+    'udp udp tcp udp tcp'
+  ])
+  await server.stop()
+  await fake.stop()
 })
 
 test('the schema of docs/plugins.md reads its line as the page says', async () => {
