@@ -16,7 +16,9 @@ describe('an upstream is an address, with a port or without', () => {
     ['fe80::1%eth0', '[fe80::1%eth0]:53'],
     ['[FE80:0::1%eth0]:5353', '[fe80::1%eth0]:5353'],
     ['::ffff:192.0.2.1', '192.0.2.1:53'],
-    ['[::ffff:c000:201]:5353', '192.0.2.1:5353']
+    ['[::ffff:c000:201]:5353', '192.0.2.1:5353'],
+    ['::ff:192.0.2.1', '[::ff:c000:201]:53'],
+    ['64:ff9b::ffff:192.0.2.1', '[64:ff9b::ffff:c000:201]:53']
   ])('%s is %s', (text, expected) => {
     expect(readUpstream(text, fail)?.text).toBe(expected)
   })

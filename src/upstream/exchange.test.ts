@@ -47,6 +47,19 @@ describe.each(['udp', 'tcp'] as const)('over %s', (transport) => {
     })
   })
 
+  test('with the reply its timer is gone', async () => {
+    const fake = await fakeUpstream(says(replyTo))
+    open.push(fake)
+    let timers = 0
+    const after = (): { cancel(): void } => {
+      timers++
+      return { cancel: () => timers-- }
+    }
+    const { outcome } = askUpstream(askingOf(fake.port, transport), { after })
+    expect(timers).toBe(1)
+    expect([(await outcome).kind, timers]).toEqual(['reply', 0])
+  })
+
   test('a question spelled in another case is the same', async () => {
     const outcome = await outcomeOf(
       says((octets) => replyTo(octets, { question: questionOctets('WWW.example.ORG') })),
@@ -133,6 +146,7 @@ describe('over UDP, what is no reply is passed over until the right one comes', 
 
   test.each<[string, (octets: Buffer) => Uint8Array]>([
     ['another ID', (octets) => replyTo(octets, { id: octets.readUInt16BE(0) ^ 1 })],
+    ['another ID in its first octet', (octets) => replyTo(octets, { id: octets.readUInt16BE(0) ^ 0x0100 })],
     ['another name', (octets) => replyTo(octets, { question: questionOctets('victim.example.org') })],
     ['another name, cut', (octets) => replyTo(octets, { flags: 0x8380, question: questionOctets('victim.example.org') }).subarray(0, -2)],
     ['another type', (octets) => replyTo(octets, { question: questionOctets('www.example.org', 28) })],
