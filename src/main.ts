@@ -120,7 +120,8 @@ async function runCheck(flags: ReadonlyMap<string, string>): Promise<void> {
 
 async function runConvert(flags: ReadonlyMap<string, string>): Promise<void> {
   const configuration = readConfiguration(flags.get('conf'), 'keep')
-  if (configuration.isDefault) throw new UsageError(`convert: ${configuration.file} has no server block, expected -conf FILE`)
+  if (configuration.isDefault)
+    throw new UsageError(`convert: ${configuration.file} has no server block, expected one${flags.has('conf') ? '' : ', or -conf FILE'}`)
   print(await converted(configuration, (text) => process.stderr.write(`skein: ${text}\n`)))
 }
 

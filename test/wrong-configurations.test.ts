@@ -116,7 +116,7 @@ test.each<[corefile: string, toml: string, line: number, tomlLine: number, probl
     '[[server]]\nkeys = "."\n[server.forward]\nfrom="."\nto="9.9.9.9"\nhealth_check="5s"\n',
     3,
     6,
-    'forward: health_check: is not supported yet'
+    'forward: health_check: is not supported yet, expected the line left out'
   ],
   [
     '. {\n  bufsize 100\n}\n',

@@ -39,7 +39,7 @@ export function readRest(cursor: Cursor, zones: readonly string[]): Directive[] 
     if (!next.quoted && /[.:/]/.test(next.text) && !hasReference(next.text)) {
       refuse(
         next,
-        `${shown(next.text)} in the block without braces of line ${lastKey.line}, expected a directive; several blocks need braces`
+        `${shown(next.text)} in the block without braces of line ${lastKey.line}, expected a directive; several blocks need braces${/^\[\[?\w/.test(next.text) ? ', and TOML a file named FILE.toml' : ''}`
       )
     }
     directives.push(readDirective(cursor, zones, undefined, 0))

@@ -29,6 +29,7 @@ interface AboutDirective {
   readonly block?: ((parent: Directive) => readonly Directive[]) | undefined
   readonly spelled?: string | undefined
   readonly toml?: TomlForm | undefined
+  readonly origins?: readonly Directive[] | undefined
 }
 
 /** A table, an item of `lines`, or true or false. */
@@ -50,6 +51,8 @@ export class Directive {
   readonly parent: Directive | undefined
   /** The line with its environment variables, where it has any. */
   readonly spelled: string | undefined
+  /** For each argument the line that it came from, where arguments stood by their names. */
+  readonly origins: readonly Directive[] | undefined
   /** What it was in TOML, where that was no list of words: in a table arguments may stand by their names, in `lines` nothing does. */
   readonly toml: TomlForm | undefined
 
@@ -61,6 +64,7 @@ export class Directive {
     this.parent = about.parent
     this.spelled = about.spelled
     this.toml = about.toml
+    this.origins = about.origins
     this.block = about.block?.(this)
   }
 

@@ -74,8 +74,11 @@ function readPart(cursor: Cursor, imports: Imports, environment: Environment, wa
 }
 
 /** What the words say; nothing of one whose variables are kept, as it is no key yet. */
-export function keysOf(words: readonly KeyWord[], warnings: Warnings): Key[] {
-  const whole = words.filter(({ text, token }) => token.spelled !== undefined || !hasReference(text))
+export function keysOf(words: readonly KeyWord[], warnings: Warnings, isToml = false): Key[] {
+  const kept = words.filter(({ text, token }) => token.spelled === undefined && hasReference(text))
+  const quoted = kept.find(({ token }) => token.quoted && !isToml)
+  if (quoted !== undefined) refuse(quoted.token, `${shown(quoted.text)} is one key whatever its value, expected it without quotes`)
+  const whole = words.filter((word) => !kept.includes(word))
   return whole.flatMap(({ text, token }) => readKeys(text, token, (problem) => warnings.add(problem, token)))
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ConfigError } from './directive.js'
+import { memoryOutside } from './memory-outside.js'
 import { positional } from './positional.js'
 import { readBySchema } from './read-schema.js'
 import { treeOf } from './same-tree.js'
@@ -64,6 +65,15 @@ describe('arguments by name are words in their order', () => {
   })
 })
 
+test('what came from a variable says so, at its own line', () => {
+  const text = '[[server]]\nkeys = "."\n[server.x]\nfrom = "."\nmode = "{$MODE}"'
+  const [line] = parseToml(text, 'skein.toml', memoryOutside({}, { MODE: 'fats' })).blocks[0]!.directives
+  expect(() => readBySchema(line!, schema)).toThrow(
+    'skein.toml:5: x: mode: expected one of fast, slow, not "fats": did you mean fast? (from {$MODE})'
+  )
+  expect(positional(line!, schema).spelled).toBe('x . {$MODE}')
+})
+
 describe('refuses', () => {
   test.each<[string, string]>([
     ['[server.x]\nfrom = [".", "a"]', '4: x: from: expected at most 1, not "a"'],
@@ -73,7 +83,12 @@ describe('refuses', () => {
     ['[server.x]\nfrom = "."\nto = "a"', '5: x: to: stands without mode, expected both'],
     ['[server.x]\nfrom = "."\nlimit = false', '5: x: limit: is false, expected a value'],
     ['[server.x]\nflag = true', '3: x: expected FROM: a zone such as . or example.org'],
-    ['[server.x]\nargs = "."\nfrom = "a"', '5: x: unknown option "from", expected one of flag, spin, wait, pair, inner, limit'],
+    ['[server.x]\nargs = "."\nfrom = "a"', '5: x: from: stands beside args, expected one of the two'],
+    ['[server.x]\nfrmo = "."\nmode = "fast"', '4: x: unknown option "frmo", did you mean from?'],
+    ['[server.x]\nfrom = "."\nmode = "fats"', '5: x: mode: expected one of fast, slow, not "fats": did you mean fast?'],
+    ['[server.x]\nttl = "ten"\nfrom = "."', '4: x: ttl: expected a whole number from 0 to 99, not "ten"'],
+    ['[server.x]\nfrom = "30"', '4: x: from: "30" looks like TTL, which is a whole number from 0 to 99'],
+    ['[server.x]\nfrom = "."\nflga = false', '5: x: unknown option "flga", did you mean flag?'],
     ['[server.x]\nfrmo = "."', '4: x: unknown option "frmo", did you mean from?'],
     ['[server.x]\nfrom = "."\npair = { key = "a" }', '5: x: pair: expected SECONDS after "a": a whole number from 0 to 99'],
     ['[server.x]\nfrom = "."\npair = { kye = "a" }', '5: x: pair: unknown option "kye", did you mean key?']

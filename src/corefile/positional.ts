@@ -1,7 +1,9 @@
 /** Arguments by name, as TOML tables have them: `[server.forward]` with `from = "."` is `forward .`. */
-import { Directive } from './directive.js'
+import { Directive, shown } from './directive.js'
+import { hasReference } from './environment.js'
+import { RESERVED } from './reserved.js'
 import type { Argument, Option, Schema } from './schema.js'
-import { RESERVED } from './toml-blocks.js'
+import { expected } from './value.js'
 
 type Options = Readonly<Record<string, Option>>
 
@@ -23,8 +25,8 @@ export function argumentKeys(known: readonly Argument[], options: Options = {}):
 }
 
 /** Whether arguments stand by their names in a line: all of them, or none. */
-export function isNaming({ toml, args }: Directive): boolean {
-  return toml === 'table' && args.length === 0
+export function isNaming({ toml, args, origins }: Directive): boolean {
+  return toml === 'table' && (args.length === 0 || origins !== undefined)
 }
 
 function hasToml({ toml, options }: Directive): boolean {
@@ -32,16 +34,19 @@ function hasToml({ toml, options }: Directive): boolean {
 }
 
 function placed(line: Directive, parent: Directive | undefined, known: readonly Argument[], options: Options | undefined): Directive {
-  const keys = isNaming(line) ? argumentKeys(known, options) : []
+  const keys = line.toml === 'table' ? argumentKeys(known, options) : []
   const named = line.options.filter(({ name, toml }) => toml !== 'line' && keys.includes(name))
-  const args = named.length > 0 ? wordsOf(named, known, keys) : switchedOn(line, known)
+  const [first] = named
+  if (first !== undefined && line.args.length > 0) first.fail(`stands beside ${RESERVED.args}, expected one of the two`)
+  const words = first === undefined ? undefined : wordsOf(line, named, known, keys)
   const rest = line.options.filter((one) => !named.includes(one))
   const hasBlock = line.block !== undefined && (rest.length > 0 || named.length === 0)
   const block = (self: Directive): Directive[] => rest.flatMap((option) => placedOption(option, self, options))
-  return new Directive(line.name, args, line.at, line.zones, {
+  return new Directive(line.name, words?.map(({ text }) => text) ?? switchedOn(line, known), line.at, line.zones, {
     parent,
-    spelled: line.spelled,
+    spelled: words === undefined ? line.spelled : spelledOf(line, words),
     toml: line.toml,
+    origins: words?.map(({ from }) => from),
     ...(hasBlock ? { block } : {})
   })
 }
@@ -49,7 +54,7 @@ function placed(line: Directive, parent: Directive | undefined, known: readonly 
 function placedOption(line: Directive, parent: Directive, known: Options = {}): Directive[] {
   const option = Object.hasOwn(known, line.name) ? known[line.name] : undefined
   const args = option?.args ?? []
-  if (line.toml === false && !(args.length === 1 && args[0]!.type === 'switch')) {
+  if (line.toml === false && option !== undefined && !isSwitch(args)) {
     if (args.some(({ optional }) => optional !== true)) line.fail('is false, expected a value')
     return []
   }
@@ -58,12 +63,21 @@ function placedOption(line: Directive, parent: Directive, known: Options = {}): 
 
 /** `true` and `false` are what a switch can be as well. */
 function switchedOn({ toml, args }: Directive, known: readonly Argument[]): readonly string[] {
-  if (typeof toml !== 'boolean' || known.length !== 1 || known[0]!.type !== 'switch') return args
-  return [toml ? 'on' : 'off']
+  return typeof toml === 'boolean' && isSwitch(known) ? [toml ? 'on' : 'off'] : args
 }
 
-function wordsOf(named: readonly Directive[], known: readonly Argument[], keys: readonly (string | undefined)[]): string[] {
-  const words: string[] = []
+function isSwitch(args: readonly Argument[]): boolean {
+  return args.length === 1 && args[0]!.type === 'switch'
+}
+
+/** A word, and the line that it came from. */
+interface Word {
+  readonly text: string
+  readonly from: Directive
+}
+
+function wordsOf(line: Directive, named: readonly Directive[], known: readonly Argument[], keys: readonly (string | undefined)[]): Word[] {
+  const words: Word[] = []
   let missing: string | undefined
   for (const [index, argument] of known.entries()) {
     const [given, again] = named.filter(({ name }) => name === keys[index])
@@ -73,11 +87,34 @@ function wordsOf(named: readonly Directive[], known: readonly Argument[], keys: 
       if (argument.when === undefined) missing ??= keys[index] ?? argument.name
       continue
     }
-    if (missing !== undefined) given.fail(`stands without ${missing}, expected both`)
+    // Perhaps what is missing is there, with a slip in its name: that is told by who reads the options.
+    if (missing !== undefined && line.options.length === named.length) given.fail(`stands without ${missing}, expected both`)
     given.noBlock()
     if (given.args.length === 0) given.fail('expected a value')
     if (argument.rest !== true) given.noMoreThan(1)
-    words.push(...given.args)
+    words.push(...given.args.map((text) => ({ text, from: given })))
   }
+  checkLooks(words, known, keys)
   return words
+}
+
+/** Without its name a word must be read as the same argument: in a Corefile, and by a plugin that looks at the words. */
+function checkLooks(words: readonly Word[], known: readonly Argument[], keys: readonly (string | undefined)[]): void {
+  for (const [index, argument] of known.entries()) {
+    const own = words.find(({ from }) => from.name === keys[index])
+    const next = own ?? words.find(({ from }) => keys.indexOf(from.name) > index)
+    if (argument.when === undefined || next === undefined || hasReference(next.text)) continue
+    if (argument.when.test(next.text) === (next === own)) continue
+    const what = expected(argument)
+    next.from.fail(
+      own === undefined ? `${shown(next.text)} looks like ${argument.name}, which is ${what}` : `expected ${what}, not ${shown(next.text)}`
+    )
+  }
+}
+
+/** The line as a Corefile would have it, with its variables; undefined where there are none. */
+function spelledOf(line: Directive, words: readonly Word[]): string | undefined {
+  if (words.every(({ from }) => from.spelled === undefined)) return undefined
+  const origins = [...new Set(words.map(({ from }) => from))]
+  return [line.name, ...origins.map((from) => from.spelled?.slice(from.name.length + 1) ?? from.args.join(' '))].join(' ')
 }

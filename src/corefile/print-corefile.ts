@@ -2,7 +2,7 @@ import type { Directive } from './directive.js'
 import type { ServerBlock } from './parser.js'
 
 /** What ends a bare word, or would make it syntax: white space as the lexer has it, `#`, quotes, braces, a comma. */
-const NEEDS_QUOTES = /^$|^[{}(,]|["\s\u0085#]|[,{)]$|^import$/
+const NEEDS_QUOTES = /^$|^[{}]+$|^[(,]|["\s\u0085#]|[,{)]$|^import$/
 /** In quotes it would take the quote behind it for a part of the word. */
 const LONE_BACKSLASH = /(?<!\\)(?:\\\\)*\\(?:"|$)/
 
@@ -27,8 +27,6 @@ function keyWord(text: string): string {
 
 /** A word as a Corefile has it: in quotes where it needs them. */
 export function shownWord(text: string, isQuoted = false): string {
-  // A variable is no brace.
-  const isReference = /^\{[$%][^\s\u0085"#]+$/.test(text) && !/[,{)]$/.test(text)
-  const needsQuotes = isQuoted || (NEEDS_QUOTES.test(text) && !isReference)
+  const needsQuotes = isQuoted || NEEDS_QUOTES.test(text)
   return needsQuotes && !LONE_BACKSLASH.test(text) ? `"${text.replaceAll('"', '\\"')}"` : text
 }

@@ -2,8 +2,8 @@ import type { Directive } from './directive.js'
 import { hasReference } from './environment.js'
 import type { ServerBlock } from './parser.js'
 import { argumentKeys } from './positional.js'
+import { RESERVED } from './reserved.js'
 import type { Argument, Option, Schema } from './schema.js'
-import { RESERVED } from './toml-blocks.js'
 
 type Options = Readonly<Record<string, Option>>
 

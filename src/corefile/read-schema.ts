@@ -40,7 +40,7 @@ function readOptions(parent: Directive, { args, options }: Takes, lines: Map<str
   const seen = new Map<string, Directive>()
   for (const line of parent.options) {
     const option = Object.hasOwn(known, line.name) ? known[line.name]! : unknown(line, parent, args, known)
-    if (option.status === 'later') line.fail(`is not supported yet${option.instead === undefined ? '' : `, expected ${option.instead}`}`)
+    if (option.status === 'later') line.fail(`is not supported yet, expected ${option.instead ?? 'the line left out'}`)
     if (option.status === 'ignored') {
       if (option.args !== undefined) readLine(line, option)
       continue
@@ -68,11 +68,14 @@ function readArguments(line: Directive, known: readonly Argument[]): unknown[] {
   let at = 0
   for (const argument of known) {
     if (argument.rest === true) {
+      const from = at
       const words = line.args.slice(at)
       at = line.args.length
       if (words.length === 0 && argument.optional !== true) lacks(line, known, argument)
       values.push(
-        words.length === 0 ? (argument.default ?? []) : words.flatMap((word) => readValue(argument, word, line, orNothing(argument)))
+        words.length === 0
+          ? (argument.default ?? [])
+          : words.flatMap((word, index) => readValue(argument, word, line.origins?.[from + index] ?? line, orNothing(argument)))
       )
       continue
     }
@@ -82,7 +85,7 @@ function readArguments(line: Directive, known: readonly Argument[]): unknown[] {
       values.push(argument.default)
       continue
     }
-    values.push(readValue(argument, word, line, orNothing(argument)))
+    values.push(readValue(argument, word, line.origins?.[at] ?? line, orNothing(argument)))
     at++
   }
   if (line.args.length > at && known.some((argument) => argument.type === 'text' && argument.secret === true)) {

@@ -5,11 +5,9 @@ import { type KeyWord, partsOf } from './keys.js'
 import type { Token } from './lexer.js'
 import { nothingOutside, type Outside } from './outside.js'
 import { keysOf, type ParsedCorefile, type ServerBlock } from './parser.js'
+import { RESERVED } from './reserved.js'
 import { type List, readToml, type Table, type Value, type Word } from './toml.js'
 import { Warnings } from './warnings.js'
-
-/** The keys of a table that are no directives or options. */
-export const RESERVED = { keys: 'keys', args: 'args', lines: 'lines' } as const
 
 /** As deep as blocks of a Corefile go. */
 const MAX_DEPTH = 16
@@ -62,11 +60,20 @@ class Reader {
 
   #block(table: Table): ServerBlock {
     const given = table.entries.get(RESERVED.keys)?.value
-    if (given === undefined) fail('a server block without keys, expected keys = ["example.org", ".:1053"] or the like', table.at)
-    const words = wordsOf(given, 'keys', 'a zone such as "example.org"').flatMap((word) => keyWords(this.#take(word)))
-    const keys = keysOf(words, this.#warnings)
+    if (given === undefined) {
+      const slip = [...table.entries].find(([name]) => nearest(name, [RESERVED.keys]) !== undefined)
+      if (slip !== undefined) fail(`${shown(slip[0])} in a server block without keys: did you mean keys?`, slip[1].at)
+      fail('a server block without keys, expected keys = ["example.org", ".:1053"] or the like', table.at)
+    }
+    const words = wordsOf(given, 'keys', 'a zone such as "example.org"').flatMap((word) => this.#keys(word))
+    const keys = keysOf(words, this.#warnings, true)
     const zones = [...new Set(keys.map(({ zone }) => zone))]
     return { keys, keyTexts: words.map(({ text }) => text), directives: this.#lines(table, { zones, depth: 0 }), at: table.at }
+  }
+
+  #keys(word: Word): KeyWord[] {
+    if (word.isNumber) fail(`the number ${word.text}, expected a zone such as "example.org", its port behind a colon`, word.at)
+    return keyWords(this.#take(word))
   }
 
   /** The lines of a server block, or those in the block of a directive. */
@@ -98,8 +105,9 @@ class Reader {
   #line(name: Token, value: Exclude<Value, List>, above: Above): Directive[] {
     if (value.kind === 'word') return [this.#directive([name, this.#take(value)], above)]
     if (value.kind === 'table') return [this.#fromTable(name, value, above)]
-    // A directive that is false is not there; of an option its plugin's schema knows what that means.
-    return value.value || above.parent !== undefined ? [this.#directive([name], above, { toml: value.value })] : []
+    // Of an option its plugin's schema knows what false means; a slip in a directive's name would be lost with it.
+    if (!value.value && above.parent === undefined) fail(`${shown(name.text)} is false, expected true, or the line left out`, name)
+    return [this.#directive([name], above, { toml: value.value })]
   }
 
   #fromTable(name: Token, table: Table, above: Above): Directive {
@@ -180,7 +188,8 @@ function listOf(value: Value, what: string): readonly Value[] {
 function kindOf(value: Value): string {
   switch (value.kind) {
     case 'word':
-      return shown(value.text)
+      // It may be a secret.
+      return value.isNumber ? 'a number' : 'a text'
     case 'truth':
       return String(value.value)
     case 'list':

@@ -8,6 +8,7 @@ import { decode } from './lexer.js'
 export interface Word {
   readonly kind: 'word'
   readonly text: string
+  readonly isNumber: boolean
   readonly at: Place
 }
 
@@ -101,9 +102,9 @@ function toValue({ type, value, offset }: TomlValue, places: Places): Value {
   const at = places.of(offset)
   switch (type) {
     case 'String':
-      return { kind: 'word', text: value as string, at }
+      return { kind: 'word', text: value as string, isNumber: false, at }
     case 'Integer':
-      return { kind: 'word', text: String(value), at }
+      return { kind: 'word', text: String(value), isNumber: true, at }
     case 'Boolean':
       return { kind: 'truth', value: value as boolean, at }
     case 'Array':
@@ -128,6 +129,7 @@ function problemOf({ message = '', expected, found }: Partial<TomlSyntaxError>):
   const [, twice] = /^Cannot redefine existing key '(.*)'\.$/s.exec(message) ?? []
   if (twice !== undefined)
     return `${shown(twice)} stands twice, expected it once: several lines of one name are a list of lists, or [[${twice}]]`
+  if (/^Integer |losslessly/.test(message)) return 'a number that is too large, expected it as a text in quotes'
   if (expected === undefined) return `${message.charAt(0).toLowerCase()}${message.slice(1).replace(/\.$/, '')}, expected TOML`
   const what = found === null || found === undefined ? 'the file ends here' : found === '\n' ? 'the line ends here' : `${shown(found)} here`
   return `${what}, expected ${wanted(expected.map(({ text = '' }) => text))}`

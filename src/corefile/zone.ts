@@ -55,6 +55,7 @@ export function withoutBrackets(address: string): string {
  * reverse zones may be anything. `text` is the zone as written.
  */
 export function oddityOf(zone: string, text: string): string | undefined {
+  if (/^\d+\.$/.test(zone)) return `${shown(text)} is a zone whose name is a number; a port stands behind a colon, as in .:1053`
   if (zone === '.' || PREFERRED.test(zone) || isWithin(zone, 'in-addr.arpa.') || isWithin(zone, 'ip6.arpa.')) return undefined
   if (zone.startsWith('*.')) {
     return `${shown(text)} is a zone whose name has a star, not a pattern; a zone covers all names below it anyway`

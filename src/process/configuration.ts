@@ -36,7 +36,7 @@ export function folderOf(file: string): string {
 
 /** Whether a file is TOML, by its name. */
 export function isToml(file: string): boolean {
-  return file.endsWith('.toml')
+  return /\.toml$/i.test(file)
 }
 
 /**

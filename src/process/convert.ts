@@ -63,8 +63,18 @@ function isReadBack(text: string, blocks: readonly ServerBlock[], form: Form, sc
 function placed(blocks: readonly ServerBlock[], schemas: Schemas): ServerBlock[] {
   return blocks.map((block) => ({
     ...block,
-    directives: block.directives.map((directive) => positional(directive, schemas.get(directive.name) ?? { about: '' }))
+    directives: block.directives.map((directive) => {
+      const line = positional(directive, schemas.get(directive.name) ?? { about: '' })
+      checkTruths(line)
+      return line
+    })
   }))
+}
+
+/** What false means is for the plugin to say, or the option is none. */
+function checkTruths({ options, toml, ...line }: Directive): void {
+  if (toml === false) throw new ConfigError(`${line.name}: is false, and no plugin is here that says what that means`, line.at)
+  for (const option of options) checkTruths(option)
 }
 
 /** The schemas of all directives whose plugins are here. */
