@@ -126,7 +126,7 @@ export interface Reach {
 
 /** What the server lends a plugin. A plugin reaches nothing of the core in any other way. */
 export interface Host {
-  /** Reads a file named in the configuration; relative paths hang on the Corefile's folder. */
+  /** Reads a file named in the configuration; relative paths hang on the Corefile's folder, or on what `root` says. */
   readFile(path: string): MaybePromise<Buffer>
   /** The absolute path of one named in the configuration. */
   resolvePath(path: string): string
@@ -166,6 +166,8 @@ export interface Log {
   line(text: string): void
   /** Writes what is waiting, before the process ends. */
   flush?(): void
+  /** Whether lines for debugging are written; the log of the process alone has it. */
+  showDebug?(on: boolean): void
 }
 
 /** Time, so that tests can turn it. */
@@ -303,8 +305,14 @@ export interface Setting<T> {
 /** The addresses that a server block listens on; all local ones where nobody sets it. */
 export const listenAddresses: Setting<readonly string[]> = { name: 'bind', scope: 'block' }
 
+/** The folder that relative paths of a server block hang on, absolute; the Corefile's where nobody sets it. */
+export const rootFolder: Setting<string> = { name: 'root', scope: 'block' }
+
 /** The cap on the size of UDP replies, in octets. */
 export const udpSize: Setting<number> = { name: 'bufsize', scope: 'process' }
+
+/** Whether the log has lines for debugging. */
+export const debugLog: Setting<boolean> = { name: 'debug', scope: 'process' }
 
 /** A named, typed place for what plugins offer to others of their server block. */
 export interface Offer<T> {

@@ -75,8 +75,15 @@ export class TestClock implements Clock {
 /** Keeps the lines that are written. */
 export class TestLog implements Log {
   readonly lines: string[] = []
+  #debug = false
 
-  debug(_text: string): void {}
+  showDebug(on: boolean): void {
+    this.#debug = on
+  }
+
+  debug(text: string): void {
+    if (this.#debug) this.lines.push(`[DEBUG] ${text}`)
+  }
 
   info(text: string): void {
     this.lines.push(`[INFO] ${text}`)

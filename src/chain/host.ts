@@ -2,20 +2,21 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { ConfigError, type Directive } from '../corefile/directive.js'
-import type {
-  Clock,
-  Host,
-  Log,
-  MaybePromise,
-  MetricsRegistry,
-  Offer,
-  Random,
-  Reply,
-  Setting,
-  Shared,
-  SharedValue,
-  Store,
-  StoreOptions
+import {
+  type Clock,
+  type Host,
+  type Log,
+  type MaybePromise,
+  type MetricsRegistry,
+  type Offer,
+  type Random,
+  type Reply,
+  rootFolder,
+  type Setting,
+  type Shared,
+  type SharedValue,
+  type Store,
+  type StoreOptions
 } from '../plugin.js'
 import type { Query } from '../query.js'
 import type { BlockScope } from './scope.js'
@@ -49,7 +50,7 @@ export class PluginHost implements Host {
   }
 
   resolvePath(path: string): string {
-    return resolve(this.#scope.generation.folder, path)
+    return resolve(this.#scope.settings.get(rootFolder) ?? this.#scope.generation.folder, path)
   }
 
   async readFile(path: string): Promise<Buffer> {

@@ -83,7 +83,7 @@ export class Settings {
 
 /** What a server block is part of: one reading of the configuration. */
 export interface Generation {
-  /** The Corefile's folder: relative paths hang on it. */
+  /** The Corefile's folder: plugins are looked for from it, and relative paths hang on it where a block has no `root`. */
   readonly folder: string
   readonly stores: Stores
   /** All server blocks that run with this one. */

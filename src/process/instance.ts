@@ -12,6 +12,7 @@ import type { Endpoint } from '../listen/listeners.js'
 import {
   type BlockServed,
   blockServed,
+  debugLog,
   type Layer,
   type Log,
   listenAddresses,
@@ -86,6 +87,8 @@ export async function buildInstance(blocks: readonly ServerBlock[], options: Ins
     said,
     plan,
     generation,
+    log: services.log,
+    debug: settings.get(debugLog) ?? false,
     serving: { ...serving, udpSize: settings.get(udpSize) ?? DEFAULT_UDP_SIZE }
   })
 }
@@ -142,12 +145,11 @@ function resolveWithin({ routes, serving, entered }: Home, query: Query): MaybeP
   return lookUp(routed.block.chains.of(query.question.qclass), query.inside(routed.apex), serving)
 }
 
-/** Tells of what a chain has thrown, one line without the stack. */
+/** Tells of what a chain has thrown, in one line; its stack is for debugging. */
 function reportTo(log: Log): Report {
   return (error, query) => {
     log.error(`${query.qname} ${query.qtype}: a plugin failed: ${oneLine(error)}`)
-    const stack = stackOf(error)
-    if (stack !== undefined) log.debug(stack)
+    for (const line of stackOf(error)) log.debug(line)
   }
 }
 
@@ -171,12 +173,16 @@ function renewEntered({ routes, entered }: Home): void {
   }
 }
 
-/** The stack of an error, where it has one that can be read. */
-function stackOf(error: unknown): string | undefined {
+/** The lines of an error's stack, where it has one that can be read, without the error's own text: what that has on several lines could pass for lines of the log. */
+function stackOf(error: unknown): string[] {
   try {
-    return error instanceof Error && error.stack !== undefined ? String(error.stack) : undefined
+    const stack = error instanceof Error ? String(error.stack ?? '') : ''
+    return stack
+      .split('\n')
+      .filter((line) => /^ +at /.test(line))
+      .map((line) => line.replace(/\p{Cc}/gu, ' '))
   } catch {
-    return undefined
+    return []
   }
 }
 
@@ -188,6 +194,9 @@ interface Built {
   readonly said: Said
   readonly plan: Plan
   readonly generation: Generation
+  readonly log: Log
+  /** Whether the log is to have lines for debugging. */
+  readonly debug: boolean
   readonly serving: Serving
 }
 
@@ -198,13 +207,15 @@ export class Instance {
   readonly plan: readonly PlannedEndpoint[]
   readonly serving: Serving
   readonly generation: Generation
+  readonly #log: Log
+  readonly #debug: boolean
   readonly #homes: Plan['homes']
   readonly #staying: ReadonlySet<BuiltBlock>
   /** The blocks that this instance stops: all but those that the next one has. */
   #own: readonly BuiltBlock[]
   #stopped: Promise<void> | undefined
 
-  constructor({ blocks, staying, said, plan, generation, serving }: Built) {
+  constructor({ blocks, staying, said, plan, generation, log, debug, serving }: Built) {
     this.blocks = blocks
     this.#own = blocks
     this.#staying = staying
@@ -212,6 +223,8 @@ export class Instance {
     this.plan = plan.endpoints
     this.#homes = plan.homes
     this.generation = generation
+    this.#log = log
+    this.#debug = debug
     this.serving = serving
     if (staying.size === 0) this.#settle()
   }
@@ -219,6 +232,7 @@ export class Instance {
   /** Opens the stores and starts the layers that do not run yet. Where one fails, everything is closed again and its error thrown. */
   async start(): Promise<void> {
     const { stores } = this.generation
+    this.#log.showDebug?.(this.#debug)
     await stores.open()
     try {
       await startAll(this.#layersOf(this.blocks.filter((block) => !this.#staying.has(block))))

@@ -34,11 +34,18 @@ describe('the log', () => {
     expect(writes).toEqual(['[INFO] a\n[WARNING] b\n[ERROR] c\ne\n', '[INFO] f\n'])
   })
 
-  test('has lines for debugging where they are asked for', async () => {
+  test.each([
+    [false, false, []],
+    [false, true, ['[DEBUG] d\n']],
+    [true, false, ['[DEBUG] d\n']],
+    [true, true, ['[DEBUG] d\n']]
+  ])('has lines for debugging where they are asked for always (%j) or by the configuration (%j)', async (always, said, lines) => {
     const { stream, writes } = sink()
-    new StreamLog(stream, true).debug('d')
+    const log = new StreamLog(stream, always)
+    log.showDebug(said)
+    log.debug('d')
     await turn()
-    expect(writes).toEqual(['[DEBUG] d\n'])
+    expect(writes).toEqual(lines)
   })
 
   test('writes at once when it is flushed, and nothing twice', async () => {

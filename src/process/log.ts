@@ -6,16 +6,23 @@ const MOST_WAITING = 4 * 1024 * 1024
 /** Writes lines to a stream, all of one turn of the event loop at once. */
 export class StreamLog implements Log {
   readonly #stream: NodeJS.WritableStream & { readonly writableLength?: number }
-  readonly #debug: boolean
+  readonly #alwaysDebug: boolean
+  #debug: boolean
   #lines = ''
   #waiting = false
   #leftOut = 0
 
-  constructor(stream: NodeJS.WritableStream, debug = false) {
+  /** With `alwaysDebug` lines for debugging are written whatever the configuration says. */
+  constructor(stream: NodeJS.WritableStream, alwaysDebug = false) {
     this.#stream = stream
-    this.#debug = debug
+    this.#alwaysDebug = alwaysDebug
+    this.#debug = alwaysDebug
     // Whoever read our lines has gone; answering goes on.
     stream.on('error', () => {})
+  }
+
+  showDebug(on: boolean): void {
+    this.#debug = on || this.#alwaysDebug
   }
 
   debug(text: string): void {
