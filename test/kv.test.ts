@@ -1,6 +1,6 @@
 /** `skein kv` as people and scripts use it, on a running server's store and on a stopped one's. */
 import { execFile, execFileSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -24,10 +24,13 @@ function kv(cwd: string, args: readonly string[], input: string | Buffer = ''): 
 }
 
 describe.each(['a running server’s store', 'a stopped one’s'])('kv on %s', (mode) => {
-  async function inStore(use: (run: (...args: string[]) => Promise<string>, cwd: string) => Promise<void>): Promise<void> {
+  async function inStore(
+    use: (run: (...args: string[]) => Promise<string>, cwd: string) => Promise<void>,
+    corefile = COREFILE
+  ): Promise<void> {
     const cwd = join(folder.path, `kv-${Math.random()}`)
     mkdirSync(cwd)
-    writeFileSync(join(cwd, 'Corefile'), COREFILE)
+    writeFileSync(join(cwd, 'Corefile'), corefile)
     const server = mode.startsWith('a running')
       ? await startProcess(process.execPath, [MAIN, 'run'], { cwd, ready: /Skein-\d/ })
       : undefined
@@ -58,6 +61,16 @@ describe.each(['a running server’s store', 'a stopped one’s'])('kv on %s', (
       expect(await run('import', 'good')).toBe('2 keys imported\n')
       expect(await run('get', '/y/z')).toBe('2\n')
     }))
+
+  test('finds it below the root of its server block', () =>
+    inStore(
+      async (run, cwd) => {
+        expect(await run('put', '/a', '1')).toBe('')
+        expect(await run('get', '/a')).toBe('1\n')
+        expect([join(cwd, 'state/mine'), join(cwd, 'mine')].map((path) => existsSync(path))).toEqual([true, false])
+      },
+      `a:0 {\n  root elsewhere\n}\n${COREFILE.replace('etcd', 'root state\n  etcd')}`
+    ))
 
   test('keeps values octet for octet, large ones too', () =>
     inStore(async (run, cwd) => {

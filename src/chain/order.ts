@@ -16,6 +16,9 @@ export const STANDARD_ORDER: readonly string[] = [
 
 /** Pairs of which the first must come first, and what goes wrong where an operator turns them round. */
 export const UNSAFE_ORDERS: readonly (readonly [first: string, second: string, why: string])[] = [
+  ['root', 'etcd-backend', "what etcd names hangs on the Corefile's folder"],
+  ['root', 'stub', "what stub names hangs on the Corefile's folder"],
+  ['root', 'forward', "what forward names hangs on the Corefile's folder"],
   ['acl', 'cache', 'what the cache has is told to those whom acl refuses'],
   ['roundrobin', 'cache', 'what the cache has always comes in the same order'],
   ['cache', 'stub', 'what stub answers is never cached'],
@@ -40,11 +43,13 @@ export const BUILT_IN: readonly string[] = [
   'bufsize',
   'cache',
   'chaos',
+  'debug',
   'errors',
   'etcd-backend',
   'forward',
   'log',
   'metrics',
+  'root',
   'roundrobin',
   'stub',
   'whoami'

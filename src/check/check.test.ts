@@ -213,6 +213,11 @@ describe('what is most likely not meant is a warning', () => {
       ]
     ],
     [
+      'paths before the folder that they hang on',
+      '. {\n  root .\n  forward . 192.0.2.53\n  order root after forward\n}',
+      ["unsafe-order Corefile:4: order: forward stands before root: what forward names hangs on the Corefile's folder"]
+    ],
+    [
       'lines for what is not there',
       '. {\n  plugin ./mine.js\n  order cache before acl\n  whoami\n}',
       ['unused-line Corefile:2: plugin: no server block has mine', 'unused-line Corefile:3: order: no server block has cache']

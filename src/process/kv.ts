@@ -94,8 +94,12 @@ function readTtl(text: string, verb: Verb): number {
 function storeOfCorefile(conf: string | undefined): string {
   const { blocks, file } = readConfiguration(conf)
   const isStore = ({ name }: Directive): boolean => name === 'store'
-  const directive = blocks.flatMap(({ directives }) => directives).find(({ name, options }) => name === 'etcd' && options.some(isStore))
-  return directive === undefined ? 'data' : resolve(dirname(file), directive.options.find(isStore)!.args[0] ?? 'data')
+  for (const { directives } of blocks) {
+    const store = directives.find(({ name, options }) => name === 'etcd' && options.some(isStore))?.options.find(isStore)
+    const root = directives.find(({ name }) => name === 'root')?.args[0] ?? ''
+    if (store !== undefined) return resolve(dirname(file), root, store.args[0] ?? 'data')
+  }
+  return 'data'
 }
 
 function askServer(folder: string, verb: Verb, asked: KvArguments, input: AsyncIterable<Buffer>): Promise<void> {
