@@ -21,16 +21,6 @@ export const SKIPPED: Readonly<Record<string, readonly string[]>> = {
     'cache: serve_stale_policy goes with serve_stale',
     'cache: serve_stale_policy needs serve_stale'
   ],
-  'errors: consolidate is not supported yet': [
-    'errors: consolidate takes a duration and an expression',
-    'errors: consolidate needs an expression',
-    'errors: consolidate needs a valid expression',
-    'errors: consolidate needs a duration with unit',
-    'errors: consolidate takes only known levels',
-    'errors: The level comes before show_first',
-    'errors: consolidate takes one level'
-  ],
-  'errors: stacktrace is not supported yet': ['errors: stacktrace takes no argument'],
   'etcd: a store fed from an etcd server is not supported yet': [
     'etcd: etcd needs no endpoint and starts without a server',
     'etcd: etcd takes zones',

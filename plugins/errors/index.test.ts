@@ -110,6 +110,53 @@ describe('no line is written', () => {
   })
 })
 
+describe('the stack of what a plugin throws', () => {
+  const thrown = '() => { throw new Error("boom\\n    at forged\\n[INFO] forged") }'
+  const line = '[ERROR] plugin/errors: 2 example.org. A: boom at forged [INFO] forged'
+
+  async function linesOf(block: string, handle: string): Promise<readonly string[]> {
+    const server = await serverOf(`. {\n  ${block}\n  ${plugin(handle)}\n}`, { file: join(folder, 'Corefile') })
+    await server.ask('example.org. A')
+    await server.stop()
+    return server.log.lines
+  }
+
+  test.each<[string, string, string]>([
+    ['is below its line with stacktrace', 'errors {\n    stacktrace\n  }', 'ERROR'],
+    ['is there for debugging without', 'errors\n  debug', 'DEBUG']
+  ])('%s', async (_title, block, level) => {
+    const [first, ...stack] = await linesOf(block, thrown)
+    expect(first).toBe(line)
+    expect(stack.length).toBeGreaterThan(1)
+    for (const one of stack) expect(one).toMatch(new RegExp(`^\\[${level}\\] plugin/errors: +at \\S`))
+    expect(stack.join()).toMatch(/skein-plugin-fake-\d+\/index\.js:1:\d+/)
+  })
+
+  test.each<[string, string, string]>([
+    ['is not there without either', 'errors', thrown],
+    [
+      'is none of a failure that was expected',
+      'errors {\n    stacktrace\n  }',
+      '(query) => query.fail("SERVFAIL", "x", { problem: new Error("boom") })'
+    ],
+    ['is none of what has none', 'errors {\n    stacktrace\n  }', '() => { throw "boom" }'],
+    [
+      'is none that cannot be read',
+      'errors {\n    stacktrace\n  }',
+      '() => { throw Object.defineProperty(new Error("boom"), "stack", { get() { throw new Error("worse") } }) }'
+    ],
+    [
+      'is none that is no text',
+      'errors {\n    stacktrace\n  }',
+      '() => { throw Object.assign(new Error("boom"), { stack: Object.create(null) }) }'
+    ]
+  ])('%s', async (_title, block, handle) => {
+    expect((await linesOf(block, handle)).map((one) => one.replace(/ at forged.*/, ''))).toEqual([
+      '[ERROR] plugin/errors: 2 example.org. A: boom'
+    ])
+  })
+})
+
 describe('what is no reply is told of, and what is missing', () => {
   test.each(['() => {}', 'async () => {}', '() => null', '() => ({})'])('%s', async (handle) => {
     const { rcode, lines } = await outcome(handle)
@@ -122,15 +169,16 @@ describe('a wrong line is an error with file and line', () => {
   test.each([
     ['errors stderr', 'Corefile:2: errors: expected no argument or stdout, not "stderr"'],
     ['errors stdout x', 'Corefile:2: errors: expected at most 1, not "x"'],
-    ['errors {\n    consolidate 5m .*\n  }', 'Corefile:3: errors: consolidate: is not supported yet'],
-    ['errors {\n    stacktrace\n  }', 'Corefile:3: errors: stacktrace: is not supported yet'],
+    ['errors {\n    stacktrace on\n  }', 'Corefile:3: errors: stacktrace: expected no argument, not "on"'],
+    ['errors {\n    stacktrace\n    stacktrace\n  }', 'Corefile:4: errors: stacktrace: stands in line 3 already, expected it once'],
+    ['errors {\n    stacktrace {\n    }\n  }', 'Corefile:3: errors: stacktrace: takes no block in braces'],
     ['errors {\n    stacktraces\n  }', 'Corefile:3: errors: unknown option "stacktraces", did you mean stacktrace?'],
     ['errors\n  errors', 'Corefile:3: errors: may stand only once in a server block, and stands in line 2 already']
   ])('%j', async (line, message) => {
     await expect(serverOf(`. {\n  ${line}\n}`)).rejects.toMatchObject({ code: 'SKEIN_CONFIG', message })
   })
 
-  test.each(['errors', 'errors stdout', 'errors {\n}'])('and %j is none', async (line) => {
+  test.each(['errors', 'errors stdout', 'errors {\n}', 'errors {\n stacktrace\n}'])('and %j is none', async (line) => {
     await (await serverOf(`. {\n  ${line}\n}`)).stop()
   })
 })
