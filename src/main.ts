@@ -110,7 +110,14 @@ function shownCommands(word: string): string {
   return `one of ${known.join(', ')}${near === undefined ? '' : `: did you mean ${near}?`}`
 }
 
+function onStrayFailure(tell: (text: string) => void): void {
+  process.on('unhandledRejection', (error) =>
+    tell(`a promise of a plugin failed unseen: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
+  )
+}
+
 async function runCheck(flags: ReadonlyMap<string, string>): Promise<void> {
+  onStrayFailure((text) => process.stderr.write(`skein: ${text}\n`))
   const defaultPort = readPort(flags.get('dns.port') ?? '53', 'dns.port')
   const builtInOnly = flags.has('no-plugins')
   const checked = await check({ conf: flags.get('conf'), defaultPort, builtInOnly, version: `Skein-${version()}` })
@@ -153,9 +160,7 @@ async function run(flags: ReadonlyMap<string, string>): Promise<void> {
     )
   })
   // A plugin's stray failure must not end what everybody is served by.
-  process.on('unhandledRejection', (error) =>
-    log.error(`a promise of a plugin failed unseen: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
-  )
+  onStrayFailure((text) => log.error(text))
   process.on('uncaughtException', (error) => log.error(`a plugin failed outside of a query: ${error.stack ?? error.message}`))
   if (!flags.has('quiet')) for (const line of [...server.zoneLines(), `Skein-${version()}`, platform(), ...banner(server)]) log.line(line)
 }

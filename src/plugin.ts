@@ -120,8 +120,12 @@ export interface Reach {
   readonly zones?: readonly string[]
   /** Where every question of its classes ends with it, and none goes on. */
   readonly ends?: readonly string[]
-  /** The servers that it asks. */
-  readonly asks?: readonly { readonly address: string; readonly port: number }[]
+  /** Whether it answers questions by itself; not said, it is taken for one that does. */
+  readonly answers?: false
+  /** The servers that it asks, each for names in these zones, or in `zones`. */
+  readonly asks?: readonly { readonly address: string; readonly port: number; readonly zones?: readonly string[] }[]
+  /** Where it listens by itself, over TCP. */
+  readonly listens?: readonly { readonly address: string; readonly port: number }[]
 }
 
 /** What the server lends a plugin. A plugin reaches nothing of the core in any other way. */

@@ -161,7 +161,7 @@ export async function serverOf(corefile: string, options: TestOptions = {}): Pro
 }
 
 function memoryStores(store: Store): Stores {
-  return { use: () => store, open: async () => {}, serve: () => {}, close: async () => {}, opened: [] }
+  return { use: () => store, open: async () => {}, serve: () => {}, close: async () => {}, used: [], opened: [] }
 }
 
 /** A server that listens nowhere: a test hands it requests. */

@@ -149,7 +149,8 @@ describe('skein check', () => {
     const trace = join(folder.path, 'imported')
     const closed = await run(process.execPath, [MAIN, 'check', '-no-plugins'], { SKEIN_TRACE: trace, SKEIN_TTL: '30' })
     expect([closed.code, existsSync(trace)]).toEqual([0, false])
-    expect(closed.out).toContain('hello reader (not imported)')
+    expect(closed.out).toMatch(/^ {2}hello \(not imported\) +Corefile:14$/m)
+    expect(closed.out).not.toContain('reader')
     expect(closed.out).not.toContain('imported for')
     await run(process.execPath, [MAIN, 'check'], { SKEIN_TRACE: trace })
     expect(existsSync(trace)).toBe(true)
@@ -194,13 +195,24 @@ describe('skein check', () => {
     })
   })
 
+  test('shows no secret, be it from a variable', async () => {
+    writeFileSync(
+      join(folder.path, 'secret'),
+      '.:1053 {\n  bind 127.0.0.1\n  etcd a {\n    store\n    token before{$SKEIN_TOKEN}\n  }\n}\n'
+    )
+    for (const form of [[], ['-json']]) {
+      const { code, out } = await run(process.execPath, [MAIN, 'check', '-conf', 'secret', ...form], { SKEIN_TOKEN: 'hush-hush' })
+      expect([code, /before|hush/.test(out), out.includes('***')]).toEqual([0, false, true])
+    }
+  })
+
   test('prints JSON where there is nothing to read', async () => {
     const { code, out } = await skein('check', '-conf', 'nothere', '-json')
     expect([code, JSON.parse(out)]).toEqual([
       1,
       {
         starts: false,
-        file: null,
+        file: 'nothere',
         files: [],
         blocks: [],
         imported: [],

@@ -1,6 +1,7 @@
 /** The two forms of a configuration say the same: every Corefile that CoreDNS's cases hold, and any tree there is. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { isBuiltIn } from '../src/chain/load.js'
 import { ConfigError } from '../src/corefile/directive.js'
 import { memoryOutside } from '../src/corefile/memory-outside.js'
 import type { Outside } from '../src/corefile/outside.js'
@@ -44,6 +45,8 @@ describe('a Corefile, as TOML and back, is the same tree', () => {
     const corefile = await convert(parseToml(toml, 'skein.toml', outside, 'keep').blocks, 'skein.toml')
     // Kept variables, and what they stand for.
     expect(treeOf(parseCorefile(corefile, 'Corefile', outside, 'keep').blocks)).toEqual(treeOf(blocks))
+    // Built-in plugins know the names of their arguments.
+    expect(warned.splice(0).filter((text) => isBuiltIn(/plugin of (\S+) is/.exec(text)![1]!))).toEqual([])
     expect(treeOf(parseCorefile(corefile, 'Corefile', outside).blocks)).toEqual(
       treeOf(parseCorefile(textOf(given), 'Corefile', outsideOf(given)).blocks)
     )
@@ -141,6 +144,32 @@ test('any tree is a Corefile that says the same, or an error with a place', asyn
       expect(treeOf(parseCorefile(corefile, 'Corefile', memoryOutside({}), 'keep').blocks)).toEqual(tree)
     }),
     { numRuns: 300 }
+  )
+})
+
+test('a word that may be one argument or another, by its variable, has no name', async () => {
+  const { blocks } = parseCorefile(
+    '. {\n  cache {$TTL} {\n    keepttl\n  }\n  cache 30 example.org {\n    keepttl\n  }\n}',
+    'Corefile',
+    memoryOutside({}),
+    'keep'
+  )
+  const toml = await convert(blocks, 'Corefile')
+  expect(toml).toBe(
+    '[[server]]\nkeys = "."\n\n[[server.cache]]\nargs = "{$TTL}"\nkeepttl = true\n\n[[server.cache]]\nttl = 30\nzones = ["example.org"]\nkeepttl = true\n'
+  )
+})
+
+test('a quoted key with variables is no list of keys, so TOML cannot have it', () => {
+  expect(() => parseCorefile('"{$ZONES}" {\n}', 'Corefile', memoryOutside({}), 'keep')).toThrow(
+    'Corefile:1: "{$ZONES}" is one key whatever its value, expected it without quotes'
+  )
+})
+
+test('a false that no plugin explains is not lost', async () => {
+  const { blocks } = parseToml('[[server]]\nkeys = "."\n[server.geo]\nexact = false', 'skein.toml')
+  await expect(convert(blocks, 'skein.toml')).rejects.toThrow(
+    'skein.toml:4: exact: is false, and no plugin is here that says what that means'
   )
 })
 

@@ -25,6 +25,7 @@ export default {
   schema,
   setup({ args: [word] }) {
     return {
+      reach: { answers: false },
       handle(query, next) {
         if (word === 'refuse') return isMetaType(query.question.qtype) ? query.fail('REFUSED', 'meta-type') : next(query)
         if (query.qtype !== 'ANY') return next(query)

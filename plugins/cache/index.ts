@@ -12,7 +12,7 @@ export default {
     const options = readOptions(config)
     const cache = new Cache(options, host)
     return {
-      reach: { zones: options.zones },
+      reach: { zones: options.zones, answers: false },
       handle: (query, next) => cache.handle(query, next),
       start: () => cache.start(),
       stop: () => cache.stop()

@@ -54,7 +54,7 @@ export const schema = {
       expected: 'a TTL in seconds',
       optional: true,
       // What somebody means as a TTL, be it a wrong one; anything else is the first of the zones.
-      when: /^[+-]?\d+(?:ms|[smhd])?$/,
+      when: /^[+-]?\d+(?:\.\d+)?(?:ms|[smhd])?$/,
       about: 'the longest that an answer is kept, in seconds'
     },
     {

@@ -161,8 +161,8 @@ describe('a wrong line is an error with file and line', () => {
     ['5m a warn', 'expected one of warning, error, info, debug, not "warn": did you mean warning?'],
     ['5m a warning error', 'expected no argument or show_first, not "error"'],
     ['5m a show_first warning', 'expected at most 3, not "warning"'],
-    ['5m "(timeout"', 'expected a regular expression of Go (RE2), not "(timeout": a ( is not closed'],
-    ['5m (?=a)', 'expected a regular expression of Go (RE2), not "(?=a)": Go has no such group: (?']
+    ['5m "(timeout"', 'expected a regular expression of Go (RE2), not "(timeout": missing closing ): `(timeout`'],
+    ['5m (?=a)', 'expected a regular expression of Go (RE2), not "(?=a)": invalid or unsupported Perl syntax: `(?=`']
   ])('consolidate %s', async (line, problem) => {
     const message = `${folder}/Corefile:5: errors: consolidate: ${problem}`
     await expect(start(['1s fine', line, '1s fine'])).rejects.toMatchObject({ code: 'SKEIN_CONFIG', message })

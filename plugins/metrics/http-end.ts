@@ -12,6 +12,12 @@ const REQUEST_MS = 10_000
 /** A server stops within a second, all its parts together. */
 const FINISH_MS = 250
 
+/** The addresses that `HOST:PORT` stands for. */
+export function listensOn(address: string): { address: string; port: number }[] {
+  const { host, port } = split(address)
+  return (host === '' ? ['0.0.0.0', '::'] : [host]).map((each) => ({ address: each, port }))
+}
+
 /** Serves the numbers on `HOST:PORT` at /metrics, to everyone who reaches that address. Fails where it cannot listen. */
 export async function openHttpEnd(address: string, metrics: MetricsRegistry, log: Log): Promise<SharedValue<AddressInfo>> {
   const server = createServer({ headersTimeout: REQUEST_MS, requestTimeout: REQUEST_MS }, ({ method, url = '' }, response) => {
@@ -36,12 +42,16 @@ export async function openHttpEnd(address: string, metrics: MetricsRegistry, log
 }
 
 async function listen(server: Server, address: string): Promise<AddressInfo> {
-  const [, host = '', port = ''] = /^(.*):(\d+)$/.exec(address) ?? []
-  const bare = host.replace(/^\[(.*)\]$/, '$1')
+  const { host, port } = split(address)
   // Without a host it listens on all addresses.
-  server.listen({ port: Number(port), ...(bare !== '' && { host: bare }) })
+  server.listen({ port, ...(host !== '' && { host }) })
   await once(server, 'listening')
   return server.address() as AddressInfo
+}
+
+function split(address: string): { host: string; port: number } {
+  const [, host = '', port = ''] = /^(.*):(\d+)$/.exec(address) ?? []
+  return { host: host.replace(/^\[(.*)\]$/, '$1'), port: Number(port) }
 }
 
 function plain(response: ServerResponse, status: number, text: string): void {

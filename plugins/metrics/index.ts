@@ -1,7 +1,7 @@
 import { blockServed, type Plugin, type Schema, type Shared } from 'skein/plugin'
 import { buildInfo } from './build-info.js'
 import { Enabled } from './enabled.js'
-import { openHttpEnd } from './http-end.js'
+import { listensOn, openHttpEnd } from './http-end.js'
 import { Traffic } from './traffic.js'
 
 /** 0 to 65535. */
@@ -41,6 +41,7 @@ export default {
     let traffic: Traffic | undefined
     let leave = (): void => {}
     return {
+      reach: { listens: listensOn(address) },
       observe(query, sent) {
         if (sent.error !== undefined) panics.value++
         // Look-ups of the server for itself belong to the query that they are made for.

@@ -22,8 +22,8 @@ export default {
   api: 1,
   schema,
   setup(_config, { random }) {
-    const shuffle = (reply: Reply): Reply => (typeof reply === 'symbol' ? reply : shuffledReply(reply, random))
-    return { handle: (query, next) => andThen(next(query), shuffle) }
+    const turn = (reply: Reply): Reply => (typeof reply === 'symbol' ? reply : shuffledReply(reply, random))
+    return { reach: { answers: false }, handle: (query, next) => andThen(next(query), turn) }
   }
 } satisfies Plugin<typeof schema>
 

@@ -15,7 +15,11 @@ export default {
     const zones = new StubZones(options, store, host)
     const forwarder = new Forwarder(zones, host)
     return {
-      reach: { ends: [...options.zones.keys()], asks: [...options.zones.values()].flat() },
+      reach: {
+        ...(store === undefined ? { zones: [...options.zones.keys()] } : {}),
+        ends: [...options.zones.keys()],
+        asks: [...options.zones].flatMap(([zone, servers]) => servers.map(({ address, port }) => ({ address, port, zones: [zone] })))
+      },
       start() {
         zones.start()
         // What was cached of other servers ends when a zone comes or goes.

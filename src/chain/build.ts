@@ -50,8 +50,12 @@ export async function buildChain(
     })
   }
   await attempt(() => checkRepeats(uses))
+  // Where that was reported, the first ones are looked at on.
+  const once = uses.filter(
+    (use, index) => use.plugin.repeatable === true || uses.findIndex(({ plugin }) => plugin === use.plugin) === index
+  )
   const configured: Configured[] = []
-  for (const use of inOrder(uses, said.order)) await attempt(async () => configured.push({ ...use, layer: await layerOf(use, scope) }))
+  for (const use of inOrder(once, said.order)) await attempt(async () => configured.push({ ...use, layer: await layerOf(use, scope) }))
   const chains = new Chains(configured.map(({ layer, plugin }) => ({ layer, classes: plugin.classes ?? ['IN'] })))
   return { configured, chains, leftOut }
 }

@@ -43,6 +43,8 @@ export interface Stores {
   serve(): void
   /** Closes what nobody else uses. */
   close(): Promise<void>
+  /** What was asked for, whether it is open or not. */
+  readonly used: readonly { readonly options: StoreOptions; readonly at: Directive }[]
   /** The folders that are open, and where the keys API of each listens. */
   readonly opened: readonly { readonly folder: string; readonly api: string | undefined }[]
 }

@@ -1,13 +1,14 @@
 /** Whether what is to be listened on can be, as far as addresses and files tell. */
-import { isIP } from 'node:net'
+import { lstatSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { Directive, Place } from '../corefile/directive.js'
-import { withoutBrackets } from '../corefile/zone.js'
 import { listenAddresses, type StoreOptions } from '../plugin.js'
 import type { Instance } from '../process/instance.js'
-import type { StoreLease } from '../process/stores.js'
-import { shownAddress } from '../query.js'
+import { type Listening, listeningOf } from '../process/listening.js'
+import { isPrivate, type StoreLease } from '../process/stores.js'
 import { checkFolder, checkMakeable } from '../store/folder.js'
 import { StoreError } from '../store/store.js'
+import { MAX_SOCKET_PATH } from '../store/unix-socket.js'
 import { type Finding, failure, warning } from './finding.js'
 import type { Machine } from './machine.js'
 
@@ -19,19 +20,31 @@ export function addressFindings({ blocks, plan }: Instance, defaultPort: number,
     const ports = new Set(block.keys.map(({ port = defaultPort }) => port).filter((port) => port > 0 && port < machine.firstPort))
     // Without a plan no address is served at all, and why is told already.
     return [
-      ...foreign.map((address) =>
-        failure('address', `${bind?.name ?? 'bind'}: this machine has no address ${address}, expected one of its own`, bind?.at ?? block.at)
-      ),
+      ...foreign.map((address) => failure('address', `${bind?.name ?? 'bind'}: ${foreignText(address)}`, bind?.at ?? block.at)),
       ...(plan.length === 0 ? [] : [...ports]).map((port) =>
-        warning('port', `port ${port} needs root or CAP_NET_BIND_SERVICE, and this user is not root`, block.at)
+        failure(
+          'port',
+          `port ${port} needs root or CAP_NET_BIND_SERVICE, which this user has not, expected ${machine.firstPort} or above`,
+          block.at
+        )
       )
     ]
   })
 }
 
-/** Folders that no store can be in, and keys APIs that cannot listen. */
-export function storeFindings(used: StoreLease['used'], { plan }: Instance, machine: Machine): Finding[] {
-  return used.flatMap(({ options, at }) => [...folderFindings(options, at.at), ...apiFindings(options, at, plan, machine)])
+function foreignText(address: string): string {
+  const isLinkLocal = /^fe[89ab]/i.test(address) && !address.includes('%')
+  return isLinkLocal
+    ? `${address} is on every network, expected its interface behind it, as in ${address}%eth0`
+    : `this machine has no address ${address}, expected one of its own`
+}
+
+/** Folders that no store can be in, and whoever else cannot listen. */
+export function storeFindings(used: StoreLease['used'], { blocks }: Instance, machine: Machine): Finding[] {
+  return [
+    ...used.flatMap(({ options, at }) => [...folderFindings(options, at.at), ...socketFindings(options, at), ...openFindings(options, at)]),
+    ...listeningOf(blocks, used).flatMap((listening) => foreignFindings(listening, machine))
+  ]
 }
 
 function folderFindings({ folder }: StoreOptions, at: Place): Finding[] {
@@ -44,25 +57,34 @@ function folderFindings({ folder }: StoreOptions, at: Place): Finding[] {
   }
 }
 
-function apiFindings({ api }: StoreOptions, { name, at }: Directive, plan: Instance['plan'], machine: Machine): Finding[] {
-  const [, host = '', digits] = /^(.+):(\d+)$/.exec(api ?? '') ?? []
-  const address = withoutBrackets(host)
-  if (isIP(address) === 0) return []
-  if (!machine.bindsAny && !machine.has(address))
-    return [failure('address', `${name}: this machine has no address ${address} for the keys API, expected one of its own`, at)]
-  const port = Number(digits)
-  const taken = plan.find((endpoint) => port > 0 && endpoint.port === port && overlap(endpoint.address, address))
-  if (taken === undefined) return []
-  return [
-    failure(
-      'address',
-      `${name}: the keys API is to listen on ${api}, where DNS is served on ${shownAddress(taken.address, port)}, expected another port`,
-      at
-    )
-  ]
+/** A keys API keeps the start from coming about; what layers open, they tell of in the log. */
+function foreignFindings({ address, what, directive }: Listening, machine: Machine): Finding[] {
+  if (machine.bindsAny || machine.has(address)) return []
+  const isApi = what !== directive.name
+  const problem = `${directive.name}: this machine has no address ${address}${isApi ? ` for ${what}` : ''}, expected one of its own`
+  return [isApi ? failure('address', problem, directive.at) : warning('address', problem, directive.at)]
 }
 
-function overlap(one: string, other: string): boolean {
-  if (one.includes(':') !== other.includes(':')) return false
-  return one === other || [one, other].some((address) => /^[0.:]+$/.test(address))
+/** Whether a Unix socket can be made where the keys API is to be. */
+function socketFindings({ api = '' }: StoreOptions, { name, at }: Directive): Finding[] {
+  if (!api.startsWith('unix:')) return []
+  const path = api.slice('unix:'.length)
+  const problem = socketProblem(path)
+  return problem === undefined ? [] : [failure('address', `${name}: ${problem}`, at)]
+}
+
+function socketProblem(path: string): string | undefined {
+  if (Buffer.byteLength(path) > MAX_SOCKET_PATH) return `the path ${path} is longer than ${MAX_SOCKET_PATH} octets, expected a shorter one`
+  if (statSync(dirname(path), { throwIfNoEntry: false })?.isDirectory() !== true)
+    return `there is no folder ${dirname(path)}, expected one for the socket`
+  const there = lstatSync(path, { throwIfNoEntry: false })
+  return there === undefined || there.isSocket() ? undefined : `${path} is there and no socket, expected another path`
+}
+
+/** As the start warns of it. */
+function openFindings({ api = 'off', token }: StoreOptions, { name, at }: Directive): Finding[] {
+  if (api === 'off' || token !== undefined || isPrivate(api)) return []
+  return [
+    warning('open-api', `${name}: the keys API on ${api} can be written by whoever reaches it: set a token, or listen on 127.0.0.1`, at)
+  ]
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { check } from './check.js'
 import { shownFinding } from './finding.js'
-import type { Machine } from './machine.js'
+import { type Machine, thisMachine } from './machine.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-check-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -22,7 +22,7 @@ writeFileSync(join(folder, 'file'), '')
 writeFileSync(join(folder, 'resolv.conf'), 'nameserver 127.0.0.1\nnameserver nonsense\n')
 
 const machine: Machine = {
-  has: (address) => ['127.0.0.1', '::1', '192.0.2.1', '0.0.0.0', '::'].includes(address),
+  has: (address) => ['127.0.0.1', '::1', '192.0.2.1', '0.0.0.0', '::', '224.0.0.251'].includes(address),
   bindsAny: false,
   firstPort: 0
 }
@@ -100,13 +100,13 @@ describe('what keeps the server from starting is an error, and all of it is told
     ],
     [
       'a keys API on an address of somebody else',
-      '. {\n  etcd a {\n    store\n    api 203.0.113.7:4001\n  }\n}',
-      ['address Corefile:2: etcd: this machine has no address 203.0.113.7 for the keys API, expected one of its own']
+      '. {\n  etcd a {\n    store\n    api 203.0.113.7:4001\n    token secret-enough\n  }\n}',
+      ['address Corefile:2: etcd: this machine has no address 203.0.113.7 for its keys API, expected one of its own']
     ],
     [
       'a keys API where DNS is',
       '.:4001 {\n  etcd a {\n    store\n  }\n}',
-      ['address Corefile:2: etcd: the keys API is to listen on 127.0.0.1:4001, where DNS is served on 0.0.0.0:4001, expected another port']
+      ['configuration Corefile:2: etcd: its keys API is to listen on 127.0.0.1:4001, where DNS is, expected another port']
     ],
     [
       'a store in a file',
@@ -127,6 +127,12 @@ describe('what keeps the server from starting is an error, and all of it is told
     const all = await found(corefile)
     expect(all.map((line) => line.slice(0, 'error '.length))).toEqual(errors.map(() => 'error '))
     for (const [index, error] of errors.entries()) expect(all[index]).toContain(`error ${error}`)
+  })
+
+  test('a port that this user may not have', async () => {
+    expect(await found('. .:1053 {\n  whoami\n}', { firstPort: 1024 })).toEqual([
+      'error port Corefile:1: port 53 needs root or CAP_NET_BIND_SERVICE, which this user has not, expected 1024 or above'
+    ])
   })
 
   test('but not an address that comes later, where the machine allows that', async () => {
@@ -195,6 +201,56 @@ describe('what is most likely not meant is a warning', () => {
       ['asks-itself Corefile:2: forward: [::1]:53 is this server, and the question comes back to this server block']
     ],
     [
+      'one that asks itself at the unspecified address',
+      '. {\n  bind 127.0.0.1\n  forward . 0.0.0.0\n}',
+      ['asks-itself Corefile:3: forward: 0.0.0.0:53 is this server, and the question comes back to this server block']
+    ],
+    [
+      'two blocks that ask each other',
+      'a.test:54 {\n  forward . 127.0.0.1:55\n}\n.:55 {\n  forward . 127.0.0.1:54\n}',
+      [
+        'asks-itself Corefile:2: forward: 127.0.0.1:55 is this server, and the question comes back to this server block over Corefile:4',
+        'asks-itself Corefile:5: forward: 127.0.0.1:54 is this server, and the question comes back to this server block over Corefile:1'
+      ]
+    ],
+    [
+      'a block of plugins that answer nothing by themselves',
+      '. {\n  any\n  cache\n  chaos\n  loadbalance\n}',
+      ['no-answer Corefile:1: nothing in this server block answers, so every question is refused']
+    ],
+    [
+      'one of several zones outside of its block',
+      'a.test {\n  stub {\n    zone b.a.test 192.0.2.53\n    zone c.test 192.0.2.53\n  }\n  whoami\n}',
+      ['outside Corefile:2: stub: c.test. is outside of the zones of its server block, so it is never asked for that']
+    ],
+    [
+      'a plugin for some types behind one that answers all',
+      '. {\n  any\n  whoami\n  order any after whoami\n}',
+      ['unreachable Corefile:2: any: it is never asked: whoami in line 3 stands before it and answers all']
+    ],
+    [
+      'a keys API that everybody reaches',
+      '. {\n  etcd a {\n    store\n    api 192.0.2.1:4001\n  }\n}',
+      [
+        'open-api Corefile:2: etcd: the keys API on 192.0.2.1:4001 can be written by whoever reaches it: set a token, or listen on 127.0.0.1'
+      ]
+    ],
+    [
+      'numbers on an address of somebody else',
+      '. {\n  prometheus 203.0.113.7:9153\n  whoami\n}',
+      ['address Corefile:2: prometheus: this machine has no address 203.0.113.7, expected one of its own']
+    ],
+    [
+      'a stub zone that another block serves, which is no loop',
+      '. {\n  stub {\n    zone a.test 127.0.0.1\n  }\n  whoami\n}\na.test {\n  whoami\n}',
+      ['shadowed Corefile:2: stub: a.test. is served by the server block of Corefile:7, so it is never asked for that here']
+    ],
+    [
+      'a zone that another block has at one of the addresses alone',
+      'a.test {\n  bind 127.0.0.1\n  whoami\n}\n. {\n  etcd a.test {\n    store\n    api off\n  }\n}',
+      ['bind-overlap Corefile:1: 127.0.0.1:53 is named here, and Corefile:5 listens on every address: all their zones are served there']
+    ],
+    [
       'a stub zone that asks itself',
       '. {\n  stub {\n    zone a.test 192.0.2.1\n  }\n  whoami\n}',
       ['asks-itself Corefile:2: stub: 192.0.2.1:53 is this server, and the question comes back to this server block']
@@ -226,10 +282,26 @@ describe('what is most likely not meant is a warning', () => {
     expect(await found(corefile)).toEqual(warnings.map((text) => `warning ${text}`))
   })
 
-  test('a port that this user may not have', async () => {
-    expect(await found('. .:1053 {\n  whoami\n}', { firstPort: 1024 })).toEqual([
-      'warning port Corefile:1: port 53 needs root or CAP_NET_BIND_SERVICE, and this user is not root'
-    ])
+  test.each([
+    ['root', 'etcd', "what etcd names hangs on the Corefile's folder"],
+    ['root', 'stub', "what stub names hangs on the Corefile's folder"],
+    ['root', 'forward', "what forward names hangs on the Corefile's folder"],
+    ['acl', 'cache', 'what the cache has is told to those whom acl refuses'],
+    ['loadbalance', 'cache', 'what the cache has always comes in the same order'],
+    ['cache', 'stub', 'what stub answers is never cached'],
+    ['cache', 'etcd', 'what etcd answers is never cached'],
+    ['cache', 'forward', 'what forward answers is never cached'],
+    ['stub', 'etcd', 'stub zones within the domain are never asked'],
+    ['etcd', 'forward', 'names of the services are asked of the upstreams']
+  ])('%s behind %s', async (first, second, why) => {
+    const lines: Record<string, string> = {
+      root: 'root .',
+      stub: 'stub {\n    zone b.test 192.0.2.1:54\n  }',
+      etcd: 'etcd a.test {\n    store\n  }',
+      forward: 'forward . 192.0.2.53'
+    }
+    const corefile = `. {\n  order ${first} after ${second}\n  ${lines[first] ?? first}\n  ${lines[second] ?? second}\n  whoami\n}`
+    expect(await found(corefile)).toContain(`warning unsafe-order Corefile:2: order: ${second} stands before ${first}: ${why}`)
   })
 })
 
@@ -244,6 +316,10 @@ describe('what is not meant as a mistake is none', () => {
       'asking for names that another block has',
       'a.test {\n  forward . 127.0.0.1\n}\na.test:54 {\n  whoami\n}'.replace('forward . 127.0.0.1', 'forward . 127.0.0.1:54')
     ],
+    ['one of two zones that somebody else answers for', 'a.test b.test {\n  etcd a.test {\n    store\n  }\n  forward . 192.0.2.53\n}'],
+    ['another class behind one that answers all', '. {\n  chaos\n  forward . 192.0.2.53\n  order chaos after forward\n}'],
+    ['a keys API beside DNS of the other family', '.:4001 {\n  bind ::1\n  etcd a {\n    store\n  }\n}'],
+    ['a group of receivers', '. {\n  bind 224.0.0.251\n  whoami\n}'],
     ['another address of the same port', '. {\n  bind 127.0.0.1\n  forward . 192.0.2.1\n}']
   ])('%s', async (_title, corefile) => {
     expect(await found(corefile)).toEqual([])
@@ -258,4 +334,23 @@ test('without importing plugins only their directives are left out', async () =>
   expect(await found('. {\n  mine\n}', {}, true)).toEqual([
     expect.stringContaining('error configuration Corefile:2: unknown directive "mine": ')
   ])
+})
+
+describe('what Linux says of this process decides which ports it may have', () => {
+  const files =
+    (status: string, start?: string) =>
+    (path: string): string => {
+      if (path === '/proc/self/status') return status
+      if (path.endsWith('ip_unprivileged_port_start') && start !== undefined) return start
+      throw new Error('there is no such file')
+    }
+
+  test.each<[string, string, string | undefined, number]>([
+    ['all capabilities', 'CapEff:\t000001ffffffffff\n', undefined, 0],
+    ['that of ports alone', 'CapEff:\t0000000000000400\n', undefined, 0],
+    ['all but that', 'CapEff:\t000001fffffffbff\n', undefined, 1024],
+    ['none, and a lower bound', 'CapEff:\t0000000000000000\n', '80\n', 80]
+  ])('%s', (_title, status, start, first) => {
+    expect(thisMachine(files(status, start)).firstPort).toBe(first)
+  })
 })

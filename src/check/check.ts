@@ -11,7 +11,7 @@ import { SystemRandom } from '../process/random.js'
 import { Sharing } from '../process/shares.js'
 import { EmbeddedStores } from '../process/stores.js'
 import { addressFindings, storeFindings } from './addresses.js'
-import { type Finding, failure, warning } from './finding.js'
+import { type Finding, failure, shownFinding, warning } from './finding.js'
 import { loopFindings } from './loops.js'
 import { type Machine, thisMachine } from './machine.js'
 import { orderFindings } from './orders.js'
@@ -30,6 +30,8 @@ export interface CheckOptions {
 
 /** What came of it. */
 export interface Checked {
+  /** How the file was named. */
+  readonly conf: string
   /** Undefined where the file cannot be read or parsed. */
   readonly configuration: Configuration | undefined
   readonly instance: Instance | undefined
@@ -42,7 +44,8 @@ export async function check(options: CheckOptions): Promise<Checked> {
   const findings: Finding[] = []
   const report = (error: ConfigError): void => void findings.push(failure('configuration', error.problem, error.at))
   const configuration = readOrReport(options.conf, report)
-  if (configuration === undefined) return { configuration, instance: undefined, findings }
+  const conf = options.conf || 'Corefile'
+  if (configuration === undefined) return { conf, configuration, instance: undefined, findings }
   findings.push(...configuration.warnings.map(fromWarning))
   const stores = new EmbeddedStores(systemClock, NO_LOG).lease()
   const instance = await buildInstance(configuration.blocks, {
@@ -61,7 +64,7 @@ export async function check(options: CheckOptions): Promise<Checked> {
     ...loopFindings(instance, machine),
     ...orderFindings(instance)
   )
-  return { configuration, instance, findings: inOrder(findings) }
+  return { conf, configuration, instance, findings: inOrder(distinct(findings)) }
 }
 
 function readOrReport(conf: string | undefined, report: (error: ConfigError) => void): Configuration | undefined {
@@ -89,6 +92,11 @@ function collecting(findings: Finding[]): Log {
 
 function fromWarning({ text, at }: Warning): Finding {
   return warning('read-oddly', text.slice(`${at.file}:${at.line}: `.length), at)
+}
+
+/** What is wrong at several addresses is wrong once. */
+function distinct(findings: readonly Finding[]): Finding[] {
+  return [...new Map(findings.map((finding) => [`${finding.severity} ${shownFinding(finding)}`, finding])).values()]
 }
 
 function inOrder(findings: readonly Finding[]): Finding[] {

@@ -16,6 +16,7 @@ export type Code =
   | 'address'
   | 'port'
   | 'store'
+  | 'open-api'
   | 'read-oddly'
   | 'plugin'
   | 'unreachable'

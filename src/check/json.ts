@@ -4,12 +4,12 @@ import type { Checked } from './check.js'
 import { importedPlugins, shownBlocks } from './shown.js'
 
 /** One object on lines of its own, for programs. */
-export function checkJson({ configuration, instance, findings }: Checked, defaultPort: number): string {
+export function checkJson({ conf, configuration, instance, findings }: Checked, defaultPort: number): string {
   const starts = findings.every(({ severity }) => severity !== 'error')
   return `${JSON.stringify(
     {
       starts,
-      file: configuration?.file ?? null,
+      file: configuration?.file ?? conf,
       files: configuration?.files.map(({ path }) => path) ?? [],
       blocks: instance === undefined ? [] : shownBlocks(instance, defaultPort),
       imported:

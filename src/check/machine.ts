@@ -5,7 +5,7 @@ import { isWildcard, localAddresses } from '../listen/addresses.js'
 
 /** A machine that a server may run on. */
 export interface Machine {
-  /** Whether it has an address. */
+  /** Whether an address can be listened on. */
   has(address: string): boolean
   /** Whether addresses can be listened on that it does not have (yet). */
   readonly bindsAny: boolean
@@ -13,22 +13,46 @@ export interface Machine {
   readonly firstPort: number
 }
 
+const ANY_PORT = 0
+/** Where Linux begins, unless it was told otherwise. */
+const FIRST_PORT = 1024
+/** The bit of CAP_NET_BIND_SERVICE. */
+const BIND_SERVICE = 1n << 10n
+
 /** This one. */
-export function thisMachine(): Machine {
+export function thisMachine(read: (path: string) => string = (path) => readFileSync(path, 'utf8')): Machine {
   const addresses = new Set(localAddresses())
   return {
-    // All of 127.0.0.0/8 is loopback.
-    has: (address) => isWildcard(address) || addresses.has(address) || (isIPv4(address) && address.startsWith('127.')),
-    bindsAny: setting('ip_nonlocal_bind') === 1,
-    firstPort: process.getuid === undefined || process.getuid() === 0 ? 0 : (setting('ip_unprivileged_port_start') ?? 1024)
+    has: (address) => isWildcard(address) || addresses.has(address) || isEverybodys(address),
+    bindsAny: setting('ip_nonlocal_bind', read) === 1,
+    firstPort: mayBindAll(read) ? ANY_PORT : (setting('ip_unprivileged_port_start', read) ?? FIRST_PORT)
   }
 }
 
+/** Loopback, which is all of 127.0.0.0/8, and addresses of groups and of all. */
+function isEverybodys(address: string): boolean {
+  if (!isIPv4(address)) return /^ff/i.test(address)
+  const first = Number(address.split('.')[0])
+  return first === 127 || (first >= 224 && first < 240) || address === '255.255.255.255'
+}
+
+/** What Linux says of this process; elsewhere root may. */
+function mayBindAll(read: (path: string) => string): boolean {
+  const effective = /^CapEff:\s*([\da-f]+)$/im.exec(textOf('/proc/self/status', read))?.[1]
+  if (effective !== undefined) return (BigInt(`0x${effective}`) & BIND_SERVICE) !== 0n
+  return process.getuid === undefined || process.getuid() === 0
+}
+
 /** A setting of Linux; undefined elsewhere. */
-function setting(name: string): number | undefined {
+function setting(name: string, read: (path: string) => string): number | undefined {
+  const text = textOf(`/proc/sys/net/ipv4/${name}`, read)
+  return text === '' ? undefined : Number(text)
+}
+
+function textOf(path: string, read: (path: string) => string): string {
   try {
-    return Number(readFileSync(`/proc/sys/net/ipv4/${name}`, 'utf8'))
+    return read(path)
   } catch {
-    return undefined
+    return ''
   }
 }

@@ -4,15 +4,8 @@ import { type Finding, warning } from './finding.js'
 
 /** Plugins in an order that undoes what one of them is for, and lines that order or name what is not there. */
 export function orderFindings({ blocks, said }: Instance): Finding[] {
-  return [
-    ...blocks.flatMap(({ chain: { configured } }) =>
-      unsafe(
-        configured.map(({ plugin }) => plugin.name),
-        said
-      )
-    ),
-    ...unused(blocks, said)
-  ]
+  const names = blocks.map(({ chain: { configured } }) => configured.map(({ plugin }) => plugin.name))
+  return [...names.flatMap((chain) => unsafe(chain, said)), ...unused(blocks, said)]
 }
 
 type Said = Instance['said']

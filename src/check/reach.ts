@@ -1,65 +1,69 @@
 /** Questions that never come where they are meant to go. */
 import type { Configured } from '../chain/build.js'
-import { CHAIN_SCHEMAS } from '../chain/said.js'
 import type { Directive } from '../corefile/directive.js'
 import { isWithin } from '../message/name.js'
-import type { Instance } from '../process/instance.js'
+import { type Instance, isWhole } from '../process/instance.js'
 import type { BuiltBlock } from '../process/plan.js'
 import { type Finding, warning } from './finding.js'
 import { commonZones } from './zones.js'
 
 /** Plugins that are never asked, zones that another block serves, blocks that nobody answers in. */
-export function reachFindings({ blocks }: Instance): Finding[] {
-  return blocks.flatMap((built) => {
+export function reachFindings(instance: Instance): Finding[] {
+  return instance.blocks.flatMap((built) => {
     const { configured, leftOut } = built.chain
     const handling = configured.filter(({ layer }) => layer.handle !== undefined)
-    // One that is wrong might have answered.
-    const isWhole = built.block.directives.filter(({ name }) => !CHAIN_SCHEMAS.has(name)).length === configured.length + leftOut.length
-    if (handling.length === 0 && leftOut.length === 0 && isWhole)
+    // What is wrong, or was not imported, might have answered.
+    const isKnown = isWhole(built) && leftOut.length === 0
+    const isSilent = handling.every((use) => use.layer.reach?.answers === false || !seesIn(use))
+    if (isKnown && isSilent)
       return [warning('no-answer', 'nothing in this server block answers, so every question is refused', built.block.at)]
-    return handling.flatMap((use, index) => layerFindings(use, handling.slice(0, index), built, blocks))
+    return handling.flatMap((use, index) => layerFindings(use, handling.slice(0, index), built, instance))
   })
 }
 
-function layerFindings(use: Configured, before: readonly Configured[], built: BuiltBlock, blocks: readonly BuiltBlock[]): Finding[] {
+function layerFindings(use: Configured, before: readonly Configured[], built: BuiltBlock, instance: Instance): Finding[] {
   const { directive } = use
   const zones = use.layer.reach?.zones ?? directive.zones
   const inside = commonZones(zones, directive.zones)
-  if (inside.length === 0) {
-    const others = `${list(zones)} ${zones.length === 1 ? 'is' : 'are'}`
-    return [warning('outside', `${directive.name}: ${others} outside of the zones of its server block, so it is never asked`, directive.at)]
-  }
-  const ending = before.filter(
+  if (inside.length === 0) return [outside(directive, zones, 'it is never asked')]
+  const ending = before.find(
     (other) => sees(other, use) && inside.every((zone) => other.layer.reach?.ends?.some((end) => isWithin(zone, end)))
   )
-  const [first] = ending
-  if (first !== undefined) {
-    const why = `${first.directive.name} in ${placeIn(first.directive, directive)} stands before it and answers all`
+  if (ending !== undefined) {
+    const why = `${ending.directive.name} in ${placeIn(ending.directive, directive)} stands before it and answers all`
     return [warning('unreachable', `${directive.name}: it is never asked: ${why}`, directive.at)]
   }
-  return use.layer.reach?.zones === undefined ? [] : hidden(directive, inside, built, blocks)
+  if (use.layer.reach?.zones === undefined) return []
+  const apart = zones.filter((zone) => commonZones([zone], directive.zones).length === 0)
+  return [
+    ...(apart.length === 0 ? [] : [outside(directive, apart, `it is never asked for ${apart.length === 1 ? 'that' : 'those'}`)]),
+    ...inside.flatMap((zone) => hidden(directive, zone, built, instance))
+  ]
 }
 
-/** Zones of a plugin that the longer apex of another block takes away. */
-function hidden(directive: Directive, zones: readonly string[], built: BuiltBlock, blocks: readonly BuiltBlock[]): Finding[] {
-  return zones.flatMap((zone) => {
-    const { block } = built.home.routes.find({ qname: zone, qtype: 0 }) ?? {}
-    const other = block === built.chain ? undefined : blocks.find(({ chain }) => chain === block)
-    if (other === undefined) return []
-    const { file, line } = other.block.at
-    return [
-      warning(
-        'shadowed',
-        `${directive.name}: ${zone} is served by the server block of ${file}:${line}, so it is never asked for that here`,
-        directive.at
-      )
-    ]
-  })
+function outside(directive: Directive, zones: readonly string[], so: string): Finding {
+  const which = `${list(zones)} ${zones.length === 1 ? 'is' : 'are'} outside of the zones of its server block`
+  return warning('outside', `${directive.name}: ${which}, so ${so}`, directive.at)
 }
 
-/** Whether a plugin sees all the classes that another one does. */
-function sees({ plugin: { classes = ['IN'] } }: Configured, { plugin: { classes: others = ['IN'] } }: Configured): boolean {
-  return classes.includes('*') || others.every((name) => classes.includes(name))
+/** A zone of a plugin that the longer apex of another block takes away, wherever the block is served. */
+function hidden(directive: Directive, zone: string, built: BuiltBlock, { blocks, plan }: Instance): Finding[] {
+  const served = plan.filter(({ routes }) => directive.zones.some((own) => routes.find({ qname: own, qtype: 0 })?.block === built.chain))
+  const others = served.map(({ routes }) => routes.find({ qname: zone, qtype: 0 })?.block).filter((block) => block !== built.chain)
+  const other = blocks.find(({ chain }) => chain === others[0])
+  if (other === undefined || others.length < served.length) return []
+  const { file, line } = other.block.at
+  const problem = `${directive.name}: ${zone} is served by the server block of ${file}:${line}, so it is never asked for that here`
+  return [warning('shadowed', problem, directive.at)]
+}
+
+/** Whether a plugin sees all of the questions of class IN that another one would, which are nearly all that there are. */
+function sees(one: Configured, other: Configured): boolean {
+  return seesIn(one) && seesIn(other)
+}
+
+function seesIn({ plugin: { classes = ['IN'] } }: Configured): boolean {
+  return classes.includes('*') || classes.includes('IN')
 }
 
 function placeIn({ at }: Directive, { at: from }: Directive): string {

@@ -2,6 +2,7 @@
 import type { Configured } from '../chain/build.js'
 import { directiveName } from '../chain/order.js'
 import type { Directive, Place } from '../corefile/directive.js'
+import { DEFAULT_PORTS } from '../corefile/key.js'
 import { shownDefault } from '../corefile/option-table.js'
 import { positional } from '../corefile/positional.js'
 import type { Argument, Option, Schema } from '../corefile/schema.js'
@@ -29,7 +30,7 @@ export interface ShownLayer extends ShownLine {
 
 /** A server block. */
 export interface ShownBlock {
-  readonly keys: readonly { readonly text: string; readonly zone: string; readonly port: number }[]
+  readonly keys: readonly { readonly text: string; readonly zone: string; readonly port: number | undefined }[]
   /** `0.0.0.0` and `::` for all addresses of a family. */
   readonly addresses: readonly string[]
   readonly at: Place
@@ -42,11 +43,12 @@ export interface ShownBlock {
 /** The server blocks in the order of the file. */
 export function shownBlocks({ blocks }: Instance, defaultPort: number): ShownBlock[] {
   return blocks.map(({ block, addresses, chain }: BuiltBlock) => ({
-    keys: block.keys.map(({ text, zone, port = defaultPort }) => ({ text, zone, port })),
+    keys: block.keys.map(({ text, scheme, zone, port = scheme === 'dns' ? defaultPort : DEFAULT_PORTS[scheme] }) => ({ text, zone, port })),
     addresses,
     at: block.at,
     chain: chain.configured.map(shownLayer),
-    leftOut: chain.leftOut.map((directive) => shownLine(directive, undefined))
+    // Nobody knows what of them is secret.
+    leftOut: chain.leftOut.map(({ name, at }) => ({ name, arguments: [], at, options: [] }))
   }))
 }
 
@@ -75,7 +77,7 @@ function shownLine(line: Directive, schema: Pick<Option, 'args' | 'options'> | u
 }
 
 function defaultOf(name: string, value: unknown, type: Argument | undefined): ShownLine[] {
-  const text = shownDefault(value, type)
+  const text = type !== undefined && isSecret(type) ? '' : shownDefault(value, type)
   return text === '' ? [] : [{ name, arguments: [text], options: [] }]
 }
 

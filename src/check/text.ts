@@ -13,20 +13,21 @@ interface Row {
 }
 
 /** Server blocks, their chains, and what was found; the last line says whether it would start. */
-export function checkText({ configuration, instance, findings }: Checked, defaultPort: number): string {
+export function checkText(checked: Checked, defaultPort: number): string {
+  const { instance, findings } = checked
   const blocks = instance === undefined ? [] : shownBlocks(instance, defaultPort)
   const lines = blocks.flatMap((block) => [...table(blockRows(block)), ''])
   const imported = instance === undefined ? [] : importedPlugins(instance)
   const said = imported.map(({ directive, url }) => `imported for ${directive}, so its code has run: ${fileURLToPath(url)}`)
   const found = findings.map((finding) => `${finding.severity}: ${shownFinding(finding)}`)
-  return `${[...lines, ...said, ...found, verdict({ configuration, instance, findings })].join('\n')}\n`
+  return `${[...lines, ...said, ...found, verdict(checked)].join('\n')}\n`
 }
 
-function verdict({ configuration, findings }: Checked): string {
+function verdict({ conf, configuration, findings }: Checked): string {
   const errors = findings.filter(({ severity }) => severity === 'error').length
   const warnings = findings.length - errors
   const counts = [count(errors, 'error'), count(warnings, 'warning')].filter((text) => text !== '').join(', ')
-  const what = configuration?.isDefault === true ? "CoreDNS's default, as there is no server block," : (configuration?.file ?? 'it')
+  const what = configuration?.isDefault === true ? "CoreDNS's default, as there is no server block," : (configuration?.file ?? conf)
   return `${what} would ${errors > 0 ? 'not ' : ''}start${counts === '' ? '' : `: ${counts}`}`
 }
 
@@ -36,7 +37,7 @@ function count(number: number, what: string): string {
 
 function blockRows({ keys, addresses, at, chain, leftOut }: ShownBlock): Row[] {
   const everywhere = addresses.every(isWildcard)
-  const zones = keys.map(({ zone, port }) => `${zone}:${port}`).join(' ')
+  const zones = keys.map(({ zone, port }) => (port === undefined ? zone : `${zone}:${port}`)).join(' ')
   return [
     { left: `${zones} on ${everywhere ? 'every address' : addresses.join(', ')}`, right: placeText(at) },
     ...chain.flatMap((layer) => lineRows(layer, '  ')),

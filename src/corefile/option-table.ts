@@ -58,7 +58,8 @@ function shownArgument({ name, rest, optional }: Argument): string {
 }
 
 function codedDefault(value: unknown, type: ValueType | undefined): string {
-  const text = shownDefault(value, type)
+  const isSecret = type?.type === 'text' && type.secret === true
+  const text = isSecret ? '' : shownDefault(value, type)
   return text === '' ? '' : code(text)
 }
 

@@ -96,6 +96,7 @@ function services(stores: Partial<Stores>): { log: TestLog; services: ProcessSer
     open: async () => {},
     serve: () => {},
     close: async () => {},
+    used: [],
     opened: [],
     ...stores
   }

@@ -5,7 +5,7 @@ import { refuse } from '../chain/compose.js'
 import { startAll, stopAll } from '../chain/lifecycle.js'
 import { CHAIN_SCHEMAS, NOTHING_SAID, readSaid, readSaidUnread, type Said } from '../chain/said.js'
 import { BlockScope, type Generation, type ProcessServices, Settings } from '../chain/scope.js'
-import type { Place } from '../corefile/directive.js'
+import type { ConfigError, Place } from '../corefile/directive.js'
 import type { ServerBlock } from '../corefile/parser.js'
 import { shownEndpoint } from '../listen/addresses.js'
 import type { Endpoint } from '../listen/listeners.js'
@@ -27,6 +27,7 @@ import { Routes } from '../route/route.js'
 import { serve } from '../server.js'
 import { folderOf } from './configuration.js'
 import { behind, hasEnteredChanged, keptBlocks, movedZones, textOf } from './kept.js'
+import { checkListening, listeningOf } from './listening.js'
 import { type BuiltBlock, type Home, type Plan, type PlannedEndpoint, planEndpoints } from './plan.js'
 
 /** How deep look-ups of the server for itself may go. */
@@ -76,10 +77,21 @@ export async function buildInstance(blocks: readonly ServerBlock[], options: Ins
     await attempt(() => settings.setAll(one.scope.processSettings))
   }
   let plan: Plan = { endpoints: [], homes: new Map() }
+  const fail = (error: ConfigError): void => {
+    if (options.report === undefined) throw error
+    options.report(error)
+  }
   await attempt(() => {
     const warn = options.warn ?? ((told, { file: where, line }) => services.log.warn(`${where}:${line}: ${told}`))
-    plan = planEndpoints(built, defaultPort, warn)
+    // A block that is not whole may say where it listens in the line that is wrong.
+    plan = planEndpoints(
+      built.filter((block) => isWhole(block) || block.scope.settings.get(listenAddresses) !== undefined),
+      defaultPort,
+      warn,
+      fail
+    )
   })
+  checkListening(listeningOf(built, generation.stores.used), plan.endpoints, fail)
   for (const block of built) if (!change.staying.has(block)) block.scope.offer(blockServed, servedBy(block, defaultPort))
   return new Instance({
     blocks: built,
@@ -91,6 +103,11 @@ export async function buildInstance(blocks: readonly ServerBlock[], options: Ins
     debug: settings.get(debugLog) ?? false,
     serving: { ...serving, udpSize: settings.get(udpSize) ?? DEFAULT_UDP_SIZE }
   })
+}
+
+/** Whether all directives of a block were set up, or left out on purpose. */
+export function isWhole({ block, chain: { configured, leftOut } }: BuiltBlock): boolean {
+  return block.directives.filter(({ name }) => !CHAIN_SCHEMAS.has(name)).length === configured.length + leftOut.length
 }
 
 /** What runs, what of it stays, and which zones come or go. */

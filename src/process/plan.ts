@@ -43,6 +43,13 @@ export interface PlannedEndpoint {
   readonly routes: Routes<BuiltChain>
 }
 
+/** Told of what cannot be served; where errors are collected, it returns. */
+type Fail = (error: ConfigError) => void
+
+function raise(error: ConfigError): never {
+  throw error
+}
+
 interface Served {
   readonly zone: string
   readonly built: BuiltBlock
@@ -59,8 +66,13 @@ interface Group {
  * Groups the zones of all server blocks by address and port. Throws ConfigError where a zone is served twice at one; `warn` is
  * told where one block names an address and another listens on all, and where the first stands.
  */
-export function planEndpoints(blocks: readonly BuiltBlock[], defaultPort: number, warn: (text: string, at: Place) => void): Plan {
-  const groups = groupsOf(blocks, defaultPort)
+export function planEndpoints(
+  blocks: readonly BuiltBlock[],
+  defaultPort: number,
+  warn: (text: string, at: Place) => void,
+  fail: Fail = raise
+): Plan {
+  const groups = groupsOf(blocks, defaultPort, fail)
   const homes = new Map<BuiltBlock, Routes<BuiltChain>>()
   const endpoints = groups.map(({ address, port, served }) => {
     const routes = new Routes<BuiltChain>()
@@ -69,7 +81,7 @@ export function planEndpoints(blocks: readonly BuiltBlock[], defaultPort: number
       if (!homes.has(built)) homes.set(built, routes)
       routes.add(zone, built.chain)
     }
-    for (const own of served) checkAlone(own, others, blocks)
+    for (const own of served) checkAlone(own, others, blocks, fail)
     for (const [place, at] of overlaps(served, others))
       warn(`${shownAddress(address, port)} is named here, and ${place} listens on every address: all their zones are served there`, at)
     return { address, port, routes }
@@ -78,14 +90,16 @@ export function planEndpoints(blocks: readonly BuiltBlock[], defaultPort: number
 }
 
 /** The same zone on an address and on all addresses is refused, as in CoreDNS: one of the two would never be asked there. */
-function checkAlone(own: Served, others: readonly Served[], blocks: readonly BuiltBlock[]): void {
+function checkAlone(own: Served, others: readonly Served[], blocks: readonly BuiltBlock[], fail: Fail): void {
   const other = others.find(({ zone }) => zone === own.zone)
   if (other === undefined) return
   if (other.built === own.built)
-    throw new ConfigError(`${own.zone}: it is served on an address of its own and on all, expected each zone once`, own.built.block.at)
+    return fail(
+      new ConfigError(`${own.zone}: it is served on an address of its own and on all, expected each zone once`, own.built.block.at)
+    )
   const [first, second] = [own.built, other.built].sort((a, b) => blocks.indexOf(a) - blocks.indexOf(b)) as [BuiltBlock, BuiltBlock]
   const where = first === own.built ? 'on an address of its own, and this block on all' : 'on every address, and this block on one of them'
-  throw new ConfigError(`${own.zone}: ${placeOf(first)} serves it ${where}, expected each zone once`, second.block.at)
+  fail(new ConfigError(`${own.zone}: ${placeOf(first)} serves it ${where}, expected each zone once`, second.block.at))
 }
 
 /** Each block that names an address with each that listens on all: where the second stands, and the first. */
@@ -97,25 +111,28 @@ function overlaps(served: readonly Served[], others: readonly Served[]): Map<str
   )
 }
 
-function groupsOf(blocks: readonly BuiltBlock[], defaultPort: number): Group[] {
+function groupsOf(blocks: readonly BuiltBlock[], defaultPort: number, fail: Fail): Group[] {
   const groups = new Map<string, Group>()
   for (const built of blocks) {
     for (const key of built.block.keys) {
-      if (key.scheme !== 'dns')
-        throw new ConfigError(`${key.text}: Skein does not serve ${key.scheme}:// yet, expected dns:// or no scheme`, key.at)
+      if (key.scheme !== 'dns') {
+        fail(new ConfigError(`${key.text}: Skein does not serve ${key.scheme}:// yet, expected dns:// or no scheme`, key.at))
+        continue
+      }
       const port = key.port ?? defaultPort
       for (const address of built.addresses) {
         const name = shownAddress(address, port)
         const group = groups.get(name) ?? { address, port, served: [] }
         groups.set(name, group)
         const twice = group.served.find(({ zone }) => zone === key.zone)
-        if (twice !== undefined) {
-          throw new ConfigError(
-            `${key.text}: ${placeOf(twice.built)} serves ${key.zone} on port ${port} already, expected each zone once`,
-            key.at
+        if (twice === undefined) group.served.push({ zone: key.zone, built })
+        else
+          fail(
+            new ConfigError(
+              `${key.text}: ${placeOf(twice.built)} serves ${key.zone} on port ${port} already, expected each zone once`,
+              key.at
+            )
           )
-        }
-        group.served.push({ zone: key.zone, built })
       }
     }
   }

@@ -215,7 +215,7 @@ function notOpen(folder: string): never {
 }
 
 /** Addresses that only this machine reaches. */
-function isPrivate(api: string): boolean {
+export function isPrivate(api: string): boolean {
   return api.startsWith('unix:') || /^(127\.|\[::1\]|localhost:)/.test(api)
 }
 
