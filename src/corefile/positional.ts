@@ -1,7 +1,9 @@
 /** Arguments by name, as TOML tables have them: `[server.forward]` with `from = "."` is `forward .`. */
-import { Directive } from './directive.js'
+import { Directive, shown } from './directive.js'
+import { hasReference } from './environment.js'
 import type { Argument, Option, Schema } from './schema.js'
 import { RESERVED } from './toml-blocks.js'
+import { expected } from './value.js'
 
 type Options = Readonly<Record<string, Option>>
 
@@ -20,6 +22,12 @@ export function argumentKeys(known: readonly Argument[], options: Options = {}):
     const isTaken = Object.hasOwn(options, key) || Object.hasOwn(RESERVED, key)
     return /^[a-z][a-z0-9_-]*$/.test(key) && !isTaken ? key : undefined
   })
+}
+
+/** The place after the last word of an argument that takes the rest, from `at` on: an optional one after it knows its own word. */
+export function endOfRest(words: readonly string[], at: number, next: Argument | undefined): number {
+  const last = words.at(-1)
+  return words.length > at && next?.when?.test(last!) === true ? words.length - 1 : words.length
 }
 
 /** Whether arguments stand by their names in a line: all of them, or none. */
@@ -70,13 +78,16 @@ function wordsOf(named: readonly Directive[], known: readonly Argument[], keys: 
     again?.fail('stands several times, expected it once')
     if (given === undefined) {
       // The next one is told from one that may be left out by its looks alone.
-      if (argument.when === undefined) missing ??= keys[index] ?? argument.name
+      if (argument.when === undefined && argument.rest !== true) missing ??= keys[index] ?? argument.name
       continue
     }
     if (missing !== undefined) given.fail(`stands without ${missing}, expected both`)
     given.noBlock()
     if (given.args.length === 0) given.fail('expected a value')
     if (argument.rest !== true) given.noMoreThan(1)
+    // By its looks it would be the next argument's.
+    const strange = argument.when === undefined ? undefined : given.args.find((word) => !argument.when!.test(word) && !hasReference(word))
+    if (strange !== undefined) given.fail(`expected ${expected(argument)}, not ${shown(strange)}`)
     words.push(...given.args)
   }
   return words

@@ -1,7 +1,7 @@
 import type { Directive } from './directive.js'
 import { hasReference } from './environment.js'
 import type { ServerBlock } from './parser.js'
-import { argumentKeys } from './positional.js'
+import { argumentKeys, endOfRest } from './positional.js'
 import type { Argument, Option, Schema } from './schema.js'
 import { RESERVED } from './toml-blocks.js'
 
@@ -103,10 +103,14 @@ function byName(args: readonly string[], known: readonly Argument[], options: Op
     if (word === undefined) break
     if (when !== undefined && hasReference(word)) return undefined
     if (when !== undefined && !when.test(word)) continue
+    const next = known[index + 1]
+    if (rest === true && next?.when !== undefined && hasReference(args.at(-1)!)) return undefined
+    const end = rest === true ? endOfRest(args, at, next) : at + 1
+    if (end === at) continue
     const name = keys[index]
     if (name === undefined) return undefined
-    named.push([name, rest === true ? list(args.slice(at)) : scalar(word)])
-    at = rest === true ? args.length : at + 1
+    named.push([name, rest === true ? list(args.slice(at, end)) : scalar(word)])
+    at = end
   }
   return at === args.length ? named : undefined
 }

@@ -1,6 +1,6 @@
 /** Reads a directive by its schema. Built-in plugins and those from npm have no other way. */
 import { type Directive, type Place, shown } from './directive.js'
-import { argumentKeys, isNaming, positional } from './positional.js'
+import { argumentKeys, endOfRest, isNaming, positional } from './positional.js'
 import type { Argument, Config, Option, Schema } from './schema.js'
 import { expected, readValue } from './value.js'
 
@@ -66,10 +66,11 @@ function readLine(line: Directive, option: Option): unknown {
 function readArguments(line: Directive, known: readonly Argument[]): unknown[] {
   const values: unknown[] = []
   let at = 0
-  for (const argument of known) {
+  for (const [index, argument] of known.entries()) {
     if (argument.rest === true) {
-      const words = line.args.slice(at)
-      at = line.args.length
+      const end = endOfRest(line.args, at, known[index + 1])
+      const words = line.args.slice(at, end)
+      at = end
       if (words.length === 0 && argument.optional !== true) lacks(line, known, argument)
       values.push(
         words.length === 0 ? (argument.default ?? []) : words.flatMap((word) => readValue(argument, word, line, orNothing(argument)))
