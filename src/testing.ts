@@ -63,6 +63,11 @@ export class TestClock implements Clock {
 /** Keeps the lines that are written. */
 export class TestLog implements Log {
   readonly lines: string[] = []
+  readonly format: 'text' | 'json'
+
+  constructor(format: 'text' | 'json' = 'text') {
+    this.format = format
+  }
 
   debug(_text: string): void {}
 
@@ -91,6 +96,8 @@ export interface TestOptions {
   readonly random?: Random
   /** Where the Corefile is said to be. */
   readonly file?: string
+  /** What lines are, as the flag -log-format has it. */
+  readonly logFormat?: 'text' | 'json'
 }
 
 /** How a question is asked. */
@@ -122,7 +129,7 @@ export interface Answer {
 
 /** Builds and starts the server of a Corefile, listening nowhere. Stop it at the end of the test. */
 export async function serverOf(corefile: string, options: TestOptions = {}): Promise<TestServer> {
-  const log = new TestLog()
+  const log = new TestLog(options.logFormat)
   const metrics = new PromRegistry()
   const { services = {} } = options
   const store = services instanceof MemoryStore ? services : MemoryStore.of(services)
