@@ -24,10 +24,17 @@ export function argumentKeys(known: readonly Argument[], options: Options = {}):
   })
 }
 
-/** The place after the last word of an argument that takes the rest, from `at` on: an optional one after it knows its own word. */
-export function endOfRest(words: readonly string[], at: number, next: Argument | undefined): number {
-  const last = words.at(-1)
-  return words.length > at && next?.when?.test(last!) === true ? words.length - 1 : words.length
+/** The words of each argument, none for one that is left out. Words that are nobody's are not among them. */
+export function wordsOfEach(words: readonly string[], known: readonly Argument[]): string[][] {
+  let at = 0
+  return known.map(({ rest, when }, index) => {
+    const isLeftOut = at >= words.length || when?.test(words[at]!) === false
+    // One behind the rest knows its own word.
+    const end = known[index + 1]?.when?.test(words.at(-1) ?? '') === true ? words.length - 1 : words.length
+    const own = isLeftOut ? [] : words.slice(at, rest === true ? Math.max(at, end) : at + 1)
+    at += own.length
+    return own
+  })
 }
 
 /** Whether arguments stand by their names in a line: all of them, or none. */

@@ -1,6 +1,6 @@
 /** Reads a directive by its schema. Built-in plugins and those from npm have no other way. */
 import { type Directive, type Place, shown } from './directive.js'
-import { argumentKeys, endOfRest, isNaming, positional } from './positional.js'
+import { argumentKeys, isNaming, positional, wordsOfEach } from './positional.js'
 import type { Argument, Config, Option, Schema } from './schema.js'
 import { expected, readValue } from './value.js'
 
@@ -64,28 +64,15 @@ function readLine(line: Directive, option: Option): unknown {
 }
 
 function readArguments(line: Directive, known: readonly Argument[]): unknown[] {
-  const values: unknown[] = []
-  let at = 0
-  for (const [index, argument] of known.entries()) {
-    if (argument.rest === true) {
-      const end = endOfRest(line.args, at, known[index + 1])
-      const words = line.args.slice(at, end)
-      at = end
-      if (words.length === 0 && argument.optional !== true) lacks(line, known, argument)
-      values.push(
-        words.length === 0 ? (argument.default ?? []) : words.flatMap((word) => readValue(argument, word, line, orNothing(argument)))
-      )
-      continue
-    }
-    const word = line.args[at]
-    if (word === undefined || (argument.when !== undefined && !argument.when.test(word))) {
-      if (argument.optional !== true) lacks(line, known, argument)
-      values.push(argument.default)
-      continue
-    }
-    values.push(readValue(argument, word, line, orNothing(argument)))
-    at++
-  }
+  const each = wordsOfEach(line.args, known)
+  const values = known.map((argument, index) => {
+    const words = each[index]!
+    if (words.length === 0 && argument.optional !== true) lacks(line, known, argument)
+    if (words.length === 0) return argument.default ?? (argument.rest === true ? [] : undefined)
+    const read = words.map((word) => readValue(argument, word, line, orNothing(argument)))
+    return argument.rest === true ? read.flat() : read[0]
+  })
+  const at = each.flat().length
   if (line.args.length > at && known.some((argument) => argument.type === 'text' && argument.secret === true)) {
     line.fail(`expected at most ${at}, and quotes around what has spaces`)
   }
