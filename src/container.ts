@@ -8,7 +8,7 @@ import { BlockScope, type ProcessServices, type Shares, type StorePool } from '.
 import type { Clock, Log, MetricsRegistry, Random } from './plugin.js'
 import { systemClock } from './process/clock.js'
 import type { MakeScope } from './process/instance.js'
-import { StreamLog } from './process/log.js'
+import { type LogFormat, StreamLog } from './process/log.js'
 import { PromRegistry } from './process/metrics.js'
 import { SystemRandom } from './process/random.js'
 import { Sharing } from './process/shares.js'
@@ -25,9 +25,10 @@ export const VERSION: InjectionToken<string> = Symbol('version')
 const SCOPE: InjectionToken<BlockScope> = Symbol('scope')
 
 /** A container with the real parts. */
-export function processContainer(version: string): DependencyContainer {
+export function processContainer(version: string, format: LogFormat = 'text'): DependencyContainer {
   const container = root.createChildContainer()
-  container.register(LOG, { useFactory: instanceCachingFactory(() => new StreamLog(process.stdout, process.env.SKEIN_DEBUG === '1')) })
+  const debug = process.env.SKEIN_DEBUG === '1'
+  container.register(LOG, { useFactory: instanceCachingFactory(() => new StreamLog(process.stdout, { debug, format })) })
   container.register(CLOCK, { useValue: systemClock })
   container.register(RANDOM, { useFactory: instanceCachingFactory(() => new SystemRandom()) })
   container.register(METRICS, { useFactory: instanceCachingFactory(() => new PromRegistry()) })

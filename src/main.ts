@@ -7,11 +7,12 @@ import { checkJson } from './check/json.js'
 import { checkText } from './check/text.js'
 import { processContainer, scopesOf, servicesOf } from './container.js'
 import { nearest } from './corefile/directive.js'
-import { type Arguments, type Flag, readArguments, readPort, shownFlags, UsageError } from './process/arguments.js'
+import { type Arguments, type Flag, readArguments, readLogFormat, readPort, shownFlags, UsageError } from './process/arguments.js'
 import { banner } from './process/banner.js'
 import { folderOf, readConfiguration } from './process/configuration.js'
 import { converted } from './process/convert.js'
 import { KV_HELP, kv } from './process/kv.js'
+import { jsonLine, type LogFormat } from './process/log.js'
 import { pluginList, pluginText } from './process/plugins.js'
 import { startServer } from './process/run.js'
 import { onReloadSignal, onStopSignal } from './process/signals.js'
@@ -22,6 +23,7 @@ const CONF: Flag = {
   about: 'the Corefile, or the same as TOML in a file FILE.toml; `-` or `stdin` reads a Corefile from standard input (./Corefile)'
 }
 const PORT: Flag = { spellings: ['dns.port', 'p', 'port'], value: 'PORT', about: 'the port of zones that name none (53)' }
+const LOG_FORMAT: Flag = { spellings: ['log-format'], value: 'FORMAT', about: 'run: what lines of the log are, text or json (text)' }
 const HELP_FLAG: Flag = { spellings: ['help', 'h'], about: 'print this text' }
 const JSON_FLAG: Flag = { spellings: ['json'], about: 'check, plugins: print JSON' }
 const NO_PLUGINS: Flag = { spellings: ['no-plugins'], about: 'check: import no plugin but Skein’s own, as importing one runs its code' }
@@ -30,6 +32,7 @@ const FLAGS: readonly Flag[] = [
   CONF,
   PORT,
   { spellings: ['quiet'], about: 'run: print nothing at the start' },
+  LOG_FORMAT,
   JSON_FLAG,
   NO_PLUGINS,
   { spellings: ['version'], about: 'print the version' },
@@ -71,12 +74,16 @@ export async function main(argv: readonly string[]): Promise<void> {
   try {
     await command(argv)
   } catch (error) {
-    // One line is enough for what an operator can mend; a fault of ours shows where it is.
-    const known = error instanceof Error && String((error as { code?: unknown }).code).startsWith('SKEIN_')
-    const text = error instanceof Error ? (known ? error.message : (error.stack ?? error.message)) : String(error)
-    process.stderr.write(`skein: ${text}\n`)
-    process.exitCode = error instanceof UsageError ? 2 : 1
+    endWith(error)
   }
+}
+
+function endWith(error: unknown, format: LogFormat = 'text'): void {
+  // One line is enough for what an operator can mend; a fault of ours shows where it is.
+  const known = error instanceof Error && String((error as { code?: unknown }).code).startsWith('SKEIN_')
+  const text = error instanceof Error ? (known ? error.message : (error.stack ?? error.message)) : String(error)
+  process.stderr.write(format === 'json' ? `${jsonLine('ERROR', text)}\n` : `skein: ${text}\n`)
+  process.exitCode = error instanceof UsageError ? 2 : 1
 }
 
 /** The commands that read a configuration, each with its own flags. */
@@ -139,8 +146,17 @@ async function runPlugins(flags: ReadonlyMap<string, string>, name: string | und
 
 async function run(flags: ReadonlyMap<string, string>): Promise<void> {
   const defaultPort = readPort(flags.get('dns.port') ?? '53', 'dns.port')
+  const format = readLogFormat(flags.get('log-format') ?? 'text')
+  try {
+    await serve(flags, defaultPort, format)
+  } catch (error) {
+    endWith(error, format)
+  }
+}
+
+async function serve(flags: ReadonlyMap<string, string>, defaultPort: number, format: LogFormat): Promise<void> {
   const configuration = readConfiguration(flags.get('conf'))
-  const container = processContainer(`Skein-${version()}`)
+  const container = processContainer(`Skein-${version()}`, format)
   const services = servicesOf(container)
   const { log } = services
   onReloadSignal((text) => log.warn(text))

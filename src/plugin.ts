@@ -51,6 +51,8 @@ export interface Sent {
   readonly octets: number
   /** From the request's arrival to now. */
   readonly milliseconds: number
+  /** The directive of the layer that answered, where that is known. */
+  readonly layer?: string
 }
 
 /** The plugin interface version that this Skein speaks. Raised only when an old plugin would break. */
@@ -166,8 +168,12 @@ export interface Log {
   info(text: string): void
   warn(text: string): void
   error(text: string): void
-  /** A line as it is, without time, level or name. */
+  /** A line as it is, without time, level or name. Where lines are JSON, what is no object of JSON is made the `msg` of one. */
   line(text: string): void
+  /** What lines are, by the flag -log-format; `text` where left out. */
+  readonly format?: 'text' | 'json'
+  /** The same log, whose lines carry the name of a plugin. */
+  named?(plugin: string): Log
   /** Writes what is waiting, before the process ends. */
   flush?(): void
   /** Whether lines for debugging are written; the log of the process alone has it. */

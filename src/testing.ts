@@ -75,7 +75,12 @@ export class TestClock implements Clock {
 /** Keeps the lines that are written. */
 export class TestLog implements Log {
   readonly lines: string[] = []
+  readonly format: 'text' | 'json'
   #debug = false
+
+  constructor(format: 'text' | 'json' = 'text') {
+    this.format = format
+  }
 
   showDebug(on: boolean): void {
     this.#debug = on
@@ -110,6 +115,8 @@ export interface TestOptions {
   readonly random?: Random
   /** Where the Corefile is said to be. */
   readonly file?: string
+  /** What lines are, as the flag -log-format has it. */
+  readonly logFormat?: 'text' | 'json'
 }
 
 /** How a question is asked. */
@@ -141,7 +148,7 @@ export interface Answer {
 
 /** Builds and starts the server of a Corefile, listening nowhere. Stop it at the end of the test. */
 export async function serverOf(corefile: string, options: TestOptions = {}): Promise<TestServer> {
-  const log = new TestLog()
+  const log = new TestLog(options.logFormat)
   const metrics = new PromRegistry()
   const { services = {} } = options
   const store = services instanceof MemoryStore ? services : MemoryStore.of(services)

@@ -87,6 +87,8 @@ describe('skein check', () => {
       ['ADDRESS localhost:9153', 'default'],
       ['errors', 'Corefile:4'],
       ['log', 'Corefile:5'],
+      ['FORMAT {common}', 'default'],
+      ['class all', 'default'],
       ['loadbalance', 'Corefile:6'],
       ['cache 30', 'Corefile:7 (cache {$SKEIN_TTL})'],
       ['servfail 5s', 'default'],

@@ -101,9 +101,9 @@ const mistakes: { title: string; corefile?: string; args?: string[]; code?: numb
     says: /Corefile:1: tls:\/\/\.: Skein does not serve tls:\/\/ yet/
   },
   {
-    title: 'two logs',
-    corefile: block('log', 'log'),
-    says: /Corefile:4: log: may stand only once in a server block, and stands in line 3 already$/
+    title: 'two lines of errors',
+    corefile: block('errors', 'errors'),
+    says: /Corefile:4: errors: may stand only once in a server block, and stands in line 3 already$/
   },
   {
     title: 'two caps on UDP',
@@ -145,6 +145,12 @@ const mistakes: { title: string; corefile?: string; args?: string[]; code?: numb
   { title: 'a store that is a file', corefile: etcd('store foreign/notes.txt', 'api off'), says: /foreign\/notes\.txt/ },
   { title: 'a flag that is none', args: ['-cnof', 'x'], code: 2, says: /unknown flag -cnof, expected one of -conf/ },
   { title: 'a port that is none', args: ['-dns.port', 'abc'], code: 2, says: /-dns\.port: expected a port from 0 to 65535, not "abc"$/ },
+  {
+    title: 'a form of the log that is none',
+    args: ['-log-format', 'jsno'],
+    code: 2,
+    says: /^skein: -log-format: expected text or json, not "jsno"$/
+  },
   { title: 'a flag without its value', args: ['-conf'], code: 2, says: /-conf: expected FILE after it$/ },
   {
     title: 'a command that is none',

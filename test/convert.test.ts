@@ -104,7 +104,7 @@ const SCHEMA: Schema = {
     TO
   ],
   options: {
-    a: { args: [{ name: 'FROM', type: 'text' }, TO], about: '' },
+    a: { args: [{ name: 'FROM', type: 'text' }, TO, { name: 'LOOK', type: 'text', optional: true, when: /\{/ }], about: '' },
     c: { args: [TO], options: { a: { about: '' } }, about: '' },
     to: { about: '' }
   }

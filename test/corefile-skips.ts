@@ -67,12 +67,6 @@ export const SKIPPED: Readonly<Record<string, readonly string[]>> = {
     'loadbalance: A negative reload of loadbalance breaks the start'
   ],
   'loadbalance: prefer is not supported yet': ['loadbalance: prefer without a network is accepted'],
-  'log: formats are not supported yet': [
-    'log: log takes a name and a format',
-    'log: An unknown placeholder is accepted',
-    'log: A single argument is a name even when it looks like a format'
-  ],
-  'log: class is not supported yet': ['log: class needs a class', 'log: An unknown class is refused'],
   'prometheus: tls is not supported yet': [
     'prometheus: tls of prometheus may stand only once',
     'prometheus: A missing tls file of prometheus is only told in the log'

@@ -140,19 +140,19 @@ test.each<[corefile: string, toml: string, line: number, tomlLine: number, probl
     'any: expected no argument or refuse, not "refus": did you mean refuse?'
   ],
   [
-    '. {\n  log . {combined}\n}\n',
-    '[[server]]\nkeys = "."\nlog = [".", "{combined}"]\n',
+    '. {\n  log a..b {combined}\n}\n',
+    '[[server]]\nkeys = "."\nlog = ["a..b", "{combined}"]\n',
     2,
     3,
-    'log: a format of its own is not supported yet, expected names alone'
+    'log: expected a domain name, not "a..b": an empty label in the name "a..b"'
   ],
   [
-    '. {\n  log\n  log\n}\n',
-    '[[server]]\nkeys = "."\nlog = [[], []]\n',
+    '. {\n  errors\n  errors\n}\n',
+    '[[server]]\nkeys = "."\nerrors = [[], []]\n',
     3,
     3,
-    'log: may stand only once in a server block, and stands in line 2 already',
-    'log: may stand only once in a server block, and stands in line 3 already'
+    'errors: may stand only once in a server block, and stands in line 2 already',
+    'errors: may stand only once in a server block, and stands in line 3 already'
   ],
   [
     '. {\n  etcd a {\n  endpoint http://x:2379\n  }\n}\n',

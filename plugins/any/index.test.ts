@@ -26,7 +26,7 @@ describe('a question for type ANY', () => {
 
 describe('with `refuse` types that ask for no records of a type are refused', () => {
   test.each(META.flatMap((type) => [type, `${type} CH`]))('%s', async (type) => {
-    const server = await serverOf('. {\n  any refuse\n  log\n  whoami\n}')
+    const server = await serverOf('. {\n  any refuse\n  log "{common} {why}"\n  whoami\n}')
     expect(await server.ask(`example.org. ${type}`)).toMatchObject({ rcode: 'REFUSED', flags: 'rd', answer: [], additional: [] })
     expect(server.log.lines).toEqual([expect.stringMatching(/REFUSED qr,rd 29 .* meta-type$/)])
     await server.stop()

@@ -230,7 +230,7 @@ describe('a failure', () => {
 
   test('is told of as an error once', async () => {
     const fail = (query: Query): Reply => query.fail('SERVFAIL', 'upstream-failed', { problem: 'no answer' })
-    const { server } = await before(fail, 'cache', 'errors\nlog')
+    const { server } = await before(fail, 'cache', 'errors\nlog "{common} {why}"')
     await server.ask('a.example.org. A')
     await server.ask('a.example.org. A')
     expect(server.log.lines.filter((line) => line.startsWith('[ERROR]'))).toHaveLength(1)

@@ -21,7 +21,7 @@ const services = (): MemoryStore =>
 async function stored(options = '', act: Act = address(60), cache?: string) {
   const store = services()
   const clock = new TestClock()
-  const etcd = `log\netcd skydns.local {\nstore\nttl 86400\n${options}\n}`
+  const etcd = `log "{common} {why}"\netcd skydns.local {\nstore\nttl 86400\n${options}\n}`
   const running = await startScripted((corefile, file) => serverOf(corefile, { file, clock, services: store }), act, cache, etcd)
   open.push(running)
   const { server } = running

@@ -352,7 +352,10 @@ describe('a store that cannot be read', () => {
     'x.skydns.local. CNAME',
     '1.in-addr.arpa. PTR'
   ])('is SERVFAIL with a reason: %s', async (question) => {
-    await start(`. {\n  errors\n  log\n  etcd skydns.local in-addr.arpa {\n    store\n    fallthrough\n  }\n  whoami\n}`, new Broken())
+    await start(
+      `. {\n  errors\n  log "{common} {why}"\n  etcd skydns.local in-addr.arpa {\n    store\n    fallthrough\n  }\n  whoami\n}`,
+      new Broken()
+    )
     const { rcode, flags, edns, answer, authority } = await server!.ask(question, { edns: 1232 })
     expect({ rcode, flags, answer, authority }).toEqual({ rcode: 'SERVFAIL', flags: 'rd', answer: [], authority: [] })
     expect(edns?.options.map(([code, text]) => [code, Buffer.from(text).toString('latin1')])).toEqual([

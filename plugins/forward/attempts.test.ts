@@ -30,7 +30,7 @@ interface Started {
 async function start(fakes: readonly { port: number }[], options = ''): Promise<Started> {
   const clock = new TestClock()
   const to = fakes.map(({ port }) => `127.0.0.1:${port}`).join(' ')
-  const server = await serverOf(`.:1053 {\nlog\nerrors\nforward . ${to} {\n${options}\n}\n}`, { clock })
+  const server = await serverOf(`.:1053 {\nlog "{common} {why}"\nerrors\nforward . ${to} {\n${options}\n}\n}`, { clock })
   open.push(server)
   return { server, clock }
 }

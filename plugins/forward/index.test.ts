@@ -29,7 +29,7 @@ async function upstream(acts: UpstreamActs = { udp: ({ octets }, answer) => answ
 }
 
 async function server(block: string): Promise<TestServer> {
-  const started = await serverOf(`.:1053 {\nlog\nerrors\n${block}\n}`)
+  const started = await serverOf(`.:1053 {\nlog "{common} {why}"\nerrors\n${block}\n}`)
   open.push(started)
   return started
 }

@@ -1,64 +1,51 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type AskOptions, serverOf, TestClock } from 'skein/testing'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { file, plugin } from './answering-plugin.js'
 
-const folder = mkdtempSync(join(tmpdir(), 'skein-log-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
-const file = join(folder, 'Corefile')
-
-let installed = 0
-
-/** Installs a plugin whose handler is this text; gives its directive. */
-function plugin(handle: string): string {
-  const name = `fake-${++installed}`
-  const at = join(folder, 'node_modules', `skein-plugin-${name}`)
-  mkdirSync(at, { recursive: true })
-  writeFileSync(join(at, 'package.json'), JSON.stringify({ type: 'module', exports: './index.js' }))
-  writeFileSync(
-    join(at, 'index.js'),
-    `export default { name: '${name}', api: 1, classes: ['*'], setup: (_config, host) => ({ handle: ${handle} }) }`
-  )
-  return name
-}
-
-async function linesOf(block: string, question: string, options: AskOptions = {}): Promise<readonly string[]> {
+/** What is logged of one question, or several, to a server with these lines in its block. */
+async function linesOf(block: string, questions: string | readonly string[], options: AskOptions = {}): Promise<readonly string[]> {
   const server = await serverOf(`. {\n  ${block}\n}`, { file })
-  await server.ask(question, options).catch(() => {})
+  for (const question of [questions].flat()) await server.ask(question, options).catch(() => {})
   await server.stop()
   return server.log.lines
 }
 
-describe('a query is one line', () => {
+describe('a query is one line, in CoreDNS’s common format where no other is named', () => {
   test.each<[string, string, AskOptions, string]>([
     [
       'of a plain question',
       'WwW.Example.org. A',
       { id: 4711 },
-      '192.0.2.1:4711 - 4711 "A IN www.example.org. udp 33 false 512" NOERROR qr,aa,rd 73 whoami'
+      '192.0.2.1:4711 - 4711 "A IN www.example.org. udp 33 false 512" NOERROR qr,aa,rd 73 0s'
     ],
     [
       'with EDNS and DO',
       'example.org. AAAA',
       { edns: 1232, dnssecOk: true },
-      '192.0.2.1:4711 - 1 "AAAA IN example.org. udp 40 true 1232" NOERROR qr,aa,rd 80 whoami'
+      '192.0.2.1:4711 - 1 "AAAA IN example.org. udp 40 true 1232" NOERROR qr,aa,rd 80 0s'
     ],
     [
-      'over TCP from IPv6',
+      'with a size that is too small',
+      'example.org. AAAA',
+      { edns: 100 },
+      '192.0.2.1:4711 - 1 "AAAA IN example.org. udp 40 false 512" NOERROR qr,aa,rd 80 0s'
+    ],
+    [
+      'over TCP from IPv6, which has room whatever the size',
       '. NS',
-      { rd: false, client: { address: '2001:db8::1', port: 9, transport: 'tcp' } },
-      '[2001:db8::1]:9 - 1 "NS IN . tcp 17 false 65535" NOERROR qr,aa 67 whoami'
+      { rd: false, edns: 1232, client: { address: '2001:db8::1', port: 9, transport: 'tcp' } },
+      '[2001:db8::1]:9 - 1 "NS IN . tcp 28 false 65535" NOERROR qr,aa 78 0s'
     ],
     [
       'of another class',
       'version.bind. TXT CH',
       { flags: 0x10 },
-      '192.0.2.1:4711 - 1 "TXT CH version.bind. udp 30 false 512" REFUSED qr,rd,cd 30 not-served'
+      '192.0.2.1:4711 - 1 "TXT CH version.bind. udp 30 false 512" REFUSED qr,rd,cd 30 0s'
     ],
-    ['of numbers', 'a. TYPE65280 CLASS42', {}, '192.0.2.1:4711 - 1 "TYPE65280 CLASS42 a. udp 19 false 512" REFUSED qr,rd 19 not-served']
+    ['of numbers', 'a. TYPE65280 CLASS42', {}, '192.0.2.1:4711 - 1 "TYPE65280 CLASS42 a. udp 19 false 512" REFUSED qr,rd 19 0s']
   ])('%s', async (_title, question, options, line) => {
-    expect(await linesOf('log\n  whoami', question, options)).toEqual([`[INFO] ${line.replace(/ (\S+)$/, ' 0.000000000s $1')}`])
+    for (const log of ['log', 'log .', 'log . {common}', 'log {common}'])
+      expect(await linesOf(`${log}\n  whoami`, question, options)).toEqual([`[INFO] ${line}`])
   })
 
   test.each<[string, string]>([
@@ -80,12 +67,11 @@ describe('a query is one line', () => {
   })
 
   test('and stays one whatever octet the name has', async () => {
-    const server = await serverOf('. {\n  log\n  whoami\n}')
-    for (let octet = 0; octet < 256; octet++) await server.ask(`a\\${String(octet).padStart(3, '0')}b. A`)
-    await server.stop()
-    expect(server.log.lines).toHaveLength(256)
-    for (const line of server.log.lines)
-      expect(line).toMatch(/^\[INFO\] 192\.0\.2\.1:4711 - 1 "A IN a[!-~]{1,4}b\. udp 21 false 512" NOERROR [^"]+ whoami$/)
+    const names = Array.from({ length: 256 }, (_, octet) => `a\\${String(octet).padStart(3, '0')}b. A`)
+    const lines = await linesOf('log\n  whoami', names)
+    expect(lines).toHaveLength(256)
+    for (const line of lines)
+      expect(line).toMatch(/^\[INFO\] 192\.0\.2\.1:4711 - 1 "A IN a[!-~]{1,4}b\. udp 21 false 512" NOERROR [^"]+ 0s$/)
   })
 
   test('that says how long the answer took', async () => {
@@ -95,7 +81,7 @@ describe('a query is one line', () => {
     const asked = server.ask('example.org. A')
     clock.advance(2000)
     await asked
-    expect(server.log.lines).toEqual([expect.stringMatching(/ NOERROR qr,rd 29 2\.000000000s -$/)])
+    expect(server.log.lines).toEqual([expect.stringMatching(/ NOERROR qr,rd 29 2s$/)])
     await server.stop()
   })
 })
@@ -108,6 +94,7 @@ describe('what became of it stands in the line', () => {
     ['a reason of several lines', '(query) => query.reply({ why: "a b\\n[INFO] c\\u2028d\\u0000" })', 'NOERROR qr,rd 29 a-b-[INFO]-c-d-'],
     ['a reason that is no text', '(query) => query.reply({ why: Object.create(null) })', 'NOERROR qr,rd 29 -'],
     ['SERVFAIL that a plugin gives without a word', '(query) => query.reply({ rcode: "SERVFAIL" })', 'SERVFAIL qr,rd 29 -'],
+    ['an rcode that needs EDNS, to a client without', '(query) => query.reply({ rcode: "BADVERS" })', 'SERVFAIL qr,rd 29 -'],
     [
       'what cannot be written',
       '(query) => query.reply({ answer: [{ owner: "a..b.", type: "A", ttl: 1, rdata: "x" }] })',
@@ -121,17 +108,15 @@ describe('what became of it stands in the line', () => {
     ['a drop', '() => Symbol.for("skein.drop")', '- - 0 dropped'],
     ['a drop, later', 'async () => Symbol.for("skein.drop")', '- - 0 dropped']
   ])('%s', async (_title, handle, outcome) => {
-    const lines = await linesOf(`log\n  ${plugin(handle)}`, 'example.org. A')
-    expect(lines.filter((line) => line.startsWith('[INFO]'))).toEqual([
-      expect.stringContaining(`" ${outcome.replace(/ (\S+)$/, ' 0.000000000s $1')}`)
-    ])
+    const lines = await linesOf(`log "{rcode} {>rflags} {rsize} {why}"\n  ${plugin(handle)}`, 'example.org. A')
+    expect(lines.filter((line) => line.startsWith('[INFO]'))).toEqual([`[INFO] ${outcome}`])
     // The throw still reaches the chain, which tells of it.
     expect(lines.filter((line) => line.startsWith('[ERROR]'))).toHaveLength(outcome.includes('fault') ? 1 : 0)
   })
 
   test('together with `errors` a throw is one line of each', async () => {
     const lines = await linesOf(`log\n  errors\n  ${plugin('() => { throw new Error("boom") }')}`, 'example.org. A')
-    expect(lines).toEqual(['[ERROR] plugin/errors: 2 example.org. A: boom', expect.stringMatching(/" SERVFAIL qr,rd 29 .* fault$/)])
+    expect(lines).toEqual(['[ERROR] plugin/errors: 2 example.org. A: boom', expect.stringMatching(/" SERVFAIL qr,rd 29 0s$/)])
   })
 })
 
@@ -139,10 +124,10 @@ describe('not every query is logged', () => {
   test.each<[string, string, boolean]>([
     ['log example.org example.net', 'example.org. A', true],
     ['log example.org example.net', 'www.Example.NET. A', true],
+    ['log example.org example.net {common}', 'www.Example.NET. A', true],
     ['log example.org', 'xexample.org. A', false],
-    ['log example.org', 'org. A', false],
+    ['log example.org {common}', 'org. A', false],
     ['log .', 'org. A', true],
-    ['log stdout', 'org. A', true],
     ['log stdout.', 'org. A', false],
     ['log Bücher.example', 'b\\195\\188cher.example. A', true]
   ])('%s: %s', async (log, question, logged) => {
@@ -160,18 +145,48 @@ describe('not every query is logged', () => {
     const asking = plugin('(query) => query.depth === 0 ? host.resolve(query.ask("inner.example.", "A")) : query.reply({})')
     expect(await linesOf(`log\n  ${asking}`, 'outer.example. A')).toEqual([expect.stringContaining('outer.example.')])
   })
+
+  test('the first `log` that is for a name decides of it, as in CoreDNS', async () => {
+    const logs = ['log a.example b.example "first {name}"', 'log b.example {\n    class error\n  }', 'log example "last {name}"']
+    const lines = await linesOf([...logs, 'whoami'].join('\n  '), ['x.a.example. A', 'b.example. A', 'c.example. A', 'example.org. A'])
+    expect(lines).toEqual([
+      '[WARNING] plugin/log: logs nothing: a log before it in the server block is for all its names',
+      '[INFO] first x.a.example.',
+      '[INFO] first b.example.',
+      '[INFO] last c.example.'
+    ])
+  })
+})
+
+describe('a word that does not mean what it seems to is told of', () => {
+  test.each<[string, string, number]>([
+    ['log stdout', 'stdout is not taken for a name, and can go: logs never go elsewhere', 1],
+    ['log . "{when} {name}"', '"{when}" is no placeholder, and stands in lines as it is', 1],
+    ['log . {common} {why}', '"{common}" is taken for a name, as a format is the last word: put one with spaces in quotes', 1]
+  ])('%s', async (log, warning, logged) => {
+    const [first, ...lines] = await linesOf(`${log}\n  whoami`, 'example.org. A')
+    expect(first).toBe(`[WARNING] plugin/log: ${warning}`)
+    expect(lines).toHaveLength(logged)
+  })
 })
 
 describe('a wrong line is an error with file and line', () => {
   test.each([
-    ['log . "{remote} {name}"', 'Corefile:2: log: a format of its own is not supported yet, expected names alone'],
-    ['log "{remote} {name}"', 'Corefile:2: log: a format of its own is not supported yet, expected names alone'],
     ['log a..b', 'Corefile:2: log: expected a domain name, not "a..b": an empty label in the name "a..b"'],
     ['log ""', 'Corefile:2: log: expected a domain name, not "": an empty name; the root is "."'],
-    ['log {\n    class denial\n  }', 'Corefile:3: log: class: is not supported yet'],
-    ['log {\n    format short\n  }', 'Corefile:3: log: unknown option "format", expected none'],
-    ['log {\n    clas error\n  }', 'Corefile:3: log: unknown option "clas", did you mean class?'],
-    ['log\n  log', 'Corefile:3: log: may stand only once in a server block, and stands in line 2 already']
+    ['log {\n    class\n  }', 'Corefile:3: log: class: expected one of success, denial, error, all, not nothing'],
+    ['log {\n    class nxdomain\n  }', 'Corefile:3: log: class: expected one of success, denial, error, all, not "nxdomain"'],
+    [
+      'log {\n    class sucess\n  }',
+      'Corefile:3: log: class: expected one of success, denial, error, all, not "sucess": did you mean success?'
+    ],
+    ['log {\n    slow 5\n  }', 'Corefile:3: log: slow: expected a duration such as 30s or 5m, not "5"'],
+    ['log {\n    slow\n  }', 'Corefile:3: log: slow: expected a duration such as 30s or 5m, not nothing'],
+    ['log {\n    sample 0\n  }', 'Corefile:3: log: sample: expected a whole number from 1 to 1000000000, not "0"'],
+    ['log {\n    sample 5\n    sample 6\n  }', 'Corefile:4: log: sample: stands in line 3 already, expected it once'],
+    ['log {\n    json on\n  }', 'Corefile:3: log: json: expected no argument, not "on"'],
+    ['log {\n    format short\n  }', 'Corefile:3: log: unknown option "format", expected one of class, json, errors, slow, sample'],
+    ['log {\n    clas error\n  }', 'Corefile:3: log: unknown option "clas", did you mean class?']
   ])('%j', async (line, message) => {
     await expect(serverOf(`. {\n  ${line}\n}`)).rejects.toMatchObject({ code: 'SKEIN_CONFIG', message })
   })

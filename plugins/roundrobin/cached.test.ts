@@ -92,7 +92,7 @@ describe('an answer of the cache is shuffled anew each time', () => {
     const services = MemoryStore.of(
       Object.fromEntries([1, 2, 3].map((last) => [`/skydns/local/skydns/web/${last}`, { host: `192.0.2.${last}` }]))
     )
-    const server = await started('log\n  etcd skydns.local {\n    store\n    api off\n  }', { services })
+    const server = await started('log "{common} {why}"\n  etcd skydns.local {\n    store\n    api off\n  }', { services })
     const lists = await orders(server, 60, 'web.skydns.local. A', {})
     expect(server.log.lines.filter((line) => line.endsWith(' cached'))).toHaveLength(59)
     expect(new Set(lists).size).toBeGreaterThan(3)

@@ -30,7 +30,7 @@ async function says(what: string | UpstreamActs): Promise<FakeUpstream> {
 }
 
 async function start(block: string, options: TestOptions = {}): Promise<TestServer> {
-  const server = await serverOf(`. {\nlog\nerrors\n${block}\n}`, options)
+  const server = await serverOf(`. {\nlog "{common} {why}"\nerrors\n${block}\n}`, options)
   open.push(server)
   return server
 }
@@ -265,7 +265,7 @@ describe('the servers of a zone', () => {
 
   test('are not asked more than 256 questions at once', async () => {
     const fake = await says({ udp() {} })
-    const server = await serverOf(`. {\nlog\nerrors\nstub {\nzone example ${at(fake)}\n}\n}`)
+    const server = await serverOf(`. {\nlog "{common} {why}"\nerrors\nstub {\nzone example ${at(fake)}\n}\n}`)
     const waiting = Array.from({ length: 256 }, (_, i) => told(server, `a${i}.example. A`))
     expect(await told(server, 'a.example. A')).toBe('SERVFAIL rd ra')
     expect(logged(server)).toContain('too-many')

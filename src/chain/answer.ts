@@ -1,7 +1,7 @@
 import { Message } from '../message/message.js'
 import { type Clock, drop, isPromiseLike, type MaybePromise, type Reply, type Sent } from '../plugin.js'
 import type { Query } from '../query.js'
-import { finish, type Outgoing } from '../reply/finish.js'
+import { finish, type Outgoing, sentRcode } from '../reply/finish.js'
 import type { Chain } from './compose.js'
 
 /** Told of whatever a chain throws where none of its layers tells of errors, and of what its observers throw. Throws nothing. */
@@ -118,7 +118,7 @@ function tell(
 ): void {
   if (error !== undefined && !chain.tellsErrors) report(error, query)
   if (chain.observers.length === 0) return
-  const rcode = typeof reply === 'symbol' ? 'NOERROR' : reply.rcode
+  const rcode = typeof reply === 'symbol' ? 'NOERROR' : query.depth > 0 ? reply.rcode : sentRcode(query, reply)
   const sent: Sent = { reply, error, rcode, flags, octets, milliseconds: clock.monotonic() - start }
   for (const layer of chain.observers) {
     try {

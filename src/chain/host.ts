@@ -106,13 +106,15 @@ export function hashOf(octets: Uint8Array): string {
 }
 
 function named(log: Log, name: string): Log {
+  if (log.named !== undefined) return log.named(name)
   const prefix = `plugin/${name}: `
   return {
     debug: (text) => log.debug(prefix + text),
     info: (text) => log.info(prefix + text),
     warn: (text) => log.warn(prefix + text),
     error: (text) => log.error(prefix + text),
-    line: (text) => log.line(text)
+    line: (text) => log.line(text),
+    format: log.format ?? 'text'
   }
 }
 

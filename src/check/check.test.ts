@@ -80,7 +80,7 @@ describe('what keeps the server from starting is an error, and all of it is told
         'configuration Corefile:2: cache: "z..": no domain name: an empty label in the name "z..", expected one such as example.org',
         'configuration Corefile:3: unknown directive "forwrd": did you mean forward?',
         'configuration Corefile:6: bufsize: expected a whole number from 512 to 4096, not "1"',
-        'configuration Corefile:8: log: unknown option "format", expected none'
+        'configuration Corefile:8: log: unknown option "format", expected one of class, json, errors, slow, sample'
       ]
     ],
     [

@@ -4,7 +4,7 @@ import { directiveName } from '../chain/order.js'
 import type { Directive, Place } from '../corefile/directive.js'
 import { DEFAULT_PORTS } from '../corefile/key.js'
 import { shownDefault } from '../corefile/option-table.js'
-import { positional } from '../corefile/positional.js'
+import { positional, wordsOfEach } from '../corefile/positional.js'
 import type { Argument, Option, Schema } from '../corefile/schema.js'
 import type { Instance } from '../process/instance.js'
 import type { BuiltBlock } from '../process/plan.js'
@@ -60,6 +60,7 @@ function shownLayer({ directive, plugin, url }: Configured): ShownLayer {
 function shownLine(line: Directive, schema: Pick<Option, 'args' | 'options'> | undefined): ShownLine {
   const { args = [], options = {} } = schema ?? {}
   const known = (name: string): Option | undefined => (Object.hasOwn(options, name) ? options[name] : undefined)
+  const given = wordsOfEach(line.args, args)
   const present = new Set(line.options.map(({ name }) => name))
   const missing = Object.entries(options).filter(([name]) => !present.has(name))
   const hidden = args.some(isSecret)
@@ -70,7 +71,7 @@ function shownLine(line: Directive, schema: Pick<Option, 'args' | 'options'> | u
     ...(line.spelled === undefined || hidden ? {} : { spelled: line.spelled }),
     options: [
       ...line.options.map((option) => shownLine(option, known(option.name))),
-      ...args.slice(line.args.length).flatMap((argument) => defaultOf(argument.name, argument.default, argument)),
+      ...args.filter((_, index) => given[index]!.length === 0).flatMap((argument) => defaultOf(argument.name, argument.default, argument)),
       ...missing.flatMap(([name, option]) => (option.status === undefined ? defaultOf(name, option.default, option.args?.[0]) : []))
     ]
   }

@@ -22,6 +22,13 @@ const schema: Schema = {
     spin: { args: [{ name: 'on|off', type: 'switch' }], about: '' },
     wait: { args: [{ ...SECONDS, optional: true }], about: '' },
     pair: { args: [{ name: 'KEY', type: 'text' }, { ...SECONDS }], about: '' },
+    list: {
+      args: [
+        { name: 'WORDS', type: 'text', rest: true, optional: true },
+        { name: 'LOOK', type: 'text', expected: 'a text with a {', optional: true, when: /\{/ }
+      ],
+      about: ''
+    },
     inner: { args: [SECONDS], options: { deep: { about: '' }, size: { args: [SECONDS], about: '' } }, about: '' },
     limit: { args: [SECONDS], about: '' }
   }
@@ -59,6 +66,8 @@ describe('arguments by name are words in their order', () => {
     ['[server.x]\nfrom = "."\nwait = false', ['x', ['.'], []]],
     ['[server.x]\nfrom = "."\npair = { seconds = 1, key = "a" }', ['x', ['.'], [['pair', ['a', '1'], null]]]],
     ['[server.x]\nfrom = "."\n[server.x.inner]\nseconds = 1\ndeep = true', ['x', ['.'], [['inner', ['1'], [['deep', [], null]]]]]],
+    ['[server.x]\nfrom = "."\nlist = { look = "{a}" }', ['x', ['.'], [['list', ['{a}'], null]]]],
+    ['[server.x]\nfrom = "."\nlist = { look = "{a}", words = ["b", "c"] }', ['x', ['.'], [['list', ['b', 'c', '{a}'], null]]]],
     ['[server.x]\nlines = [["from", "."]]', ['x', [], [['from', ['.'], null]]]]
   ])('%j', (lines, line) => {
     expect(lineOf(lines)).toEqual(line)
@@ -81,6 +90,8 @@ describe('refuses', () => {
     ['[server.x]\nfrom = { a = 1 }', '4: x: from: takes no options'],
     ['[server.x]\nfrom = [["."], ["a"]]', '4: x: from: stands several times, expected it once'],
     ['[server.x]\nfrom = "."\nto = "a"', '5: x: to: stands without mode, expected both'],
+    ['[server.x]\nfrom = "."\nttl = "x"', '5: x: ttl: expected a whole number from 0 to 99, not "x"'],
+    ['[server.x]\nfrom = "."\nlist = { look = "a" }', '5: x: list: look: expected a text with a {, not "a"'],
     ['[server.x]\nfrom = "."\nlimit = false', '5: x: limit: is false, expected a value'],
     ['[server.x]\nflag = true', '3: x: expected FROM: a zone such as . or example.org'],
     ['[server.x]\nargs = "."\nfrom = "a"', '5: x: from: stands beside args, expected one of the two'],

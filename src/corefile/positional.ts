@@ -24,6 +24,19 @@ export function argumentKeys(known: readonly Argument[], options: Options = {}):
   })
 }
 
+/** The words of each argument, none for one that is left out. Words that are nobody's are not among them. */
+export function wordsOfEach(words: readonly string[], known: readonly Argument[]): string[][] {
+  let at = 0
+  return known.map(({ rest, when }, index) => {
+    const isLeftOut = at >= words.length || when?.test(words[at]!) === false
+    // One behind the rest knows its own word.
+    const end = known[index + 1]?.when?.test(words.at(-1) ?? '') === true ? words.length - 1 : words.length
+    const own = isLeftOut ? [] : words.slice(at, rest === true ? Math.max(at, end) : at + 1)
+    at += own.length
+    return own
+  })
+}
+
 /** Whether arguments stand by their names in a line: all of them, or none. */
 export function isNaming({ toml, args, origins }: Directive): boolean {
   return toml === 'table' && (args.length === 0 || origins !== undefined)
@@ -84,7 +97,7 @@ function wordsOf(line: Directive, named: readonly Directive[], known: readonly A
     again?.fail('stands several times, expected it once')
     if (given === undefined) {
       // The next one is told from one that may be left out by its looks alone.
-      if (argument.when === undefined) missing ??= keys[index] ?? argument.name
+      if (argument.when === undefined && argument.rest !== true) missing ??= keys[index] ?? argument.name
       continue
     }
     // Perhaps what is missing is there, with a slip in its name: that is told by who reads the options.
@@ -102,7 +115,8 @@ function wordsOf(line: Directive, named: readonly Directive[], known: readonly A
 function checkLooks(words: readonly Word[], known: readonly Argument[], keys: readonly (string | undefined)[]): void {
   for (const [index, argument] of known.entries()) {
     const own = words.find(({ from }) => from.name === keys[index])
-    const next = own ?? words.find(({ from }) => keys.indexOf(from.name) > index)
+    // Behind one that takes the rest it would be the last word, else the next one.
+    const next = own ?? (known[index - 1]?.rest === true ? words.at(-1) : words.find(({ from }) => keys.indexOf(from.name) > index))
     if (argument.when === undefined || next === undefined || hasReference(next.text)) continue
     if (argument.when.test(next.text) === (next === own)) continue
     const what = expected(argument)

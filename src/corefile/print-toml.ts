@@ -1,7 +1,7 @@
 import type { Directive } from './directive.js'
 import { hasReference } from './environment.js'
 import type { ServerBlock } from './parser.js'
-import { argumentKeys } from './positional.js'
+import { argumentKeys, wordsOfEach } from './positional.js'
 import { RESERVED } from './reserved.js'
 import type { Argument, Option, Schema } from './schema.js'
 
@@ -96,19 +96,19 @@ function argumentLines(
 /** The words under the names of their arguments; undefined where they do not fit. */
 function byName(args: readonly string[], known: readonly Argument[], options: Options): [string, string][] | undefined {
   const keys = argumentKeys(known, options)
+  const each = wordsOfEach(args, known)
+  if (each.flat().length < args.length) return undefined
+  // Nobody knows yet whether it will be the argument's.
+  if (known.some(({ when }) => when !== undefined) && args.some(hasReference)) return undefined
   const named: [string, string][] = []
-  let at = 0
-  for (const [index, { rest, when }] of known.entries()) {
-    const word = args[at]
-    if (word === undefined) break
-    if (when !== undefined && hasReference(word)) return undefined
-    if (when !== undefined && !when.test(word)) continue
+  for (const [index, { rest }] of known.entries()) {
+    const words = each[index]!
     const name = keys[index]
+    if (words.length === 0) continue
     if (name === undefined) return undefined
-    named.push([name, rest === true ? list(args.slice(at)) : scalar(word)])
-    at = rest === true ? args.length : at + 1
+    named.push([name, rest === true ? list(words) : scalar(words[0]!)])
   }
-  return at === args.length ? named : undefined
+  return named
 }
 
 /** The form for what has no other: names that are taken, an order between names, an empty block. */

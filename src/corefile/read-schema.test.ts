@@ -104,6 +104,24 @@ test('an argument that may be left out is so where the word does not fit it', ()
   expect(problemOf(() => read('x -1 a', times))).toBe('Corefile:2: x: expected a whole number from 0 to 99, not "-1"')
 })
 
+test('the last word is not of the rest where an argument after that knows it', () => {
+  const looks = {
+    about: '',
+    args: [
+      { name: 'WORDS', type: 'text', rest: true, optional: true },
+      { name: 'LOOK', type: 'text', optional: true, when: /\{/, default: '{}' }
+    ]
+  } as const satisfies Schema
+  expect(['x', 'x a', 'x "{b}"', 'x a "{b}"', 'x "{a}" "{b}"', 'x "{a}" b'].map((text) => read(text, looks).args)).toEqual([
+    [[], '{}'],
+    [['a'], '{}'],
+    [[], '{b}'],
+    [['a'], '{b}'],
+    [['{a}'], '{b}'],
+    [['{a}', 'b'], '{}']
+  ])
+})
+
 test('what is ignored may still be wrong, where it says what it takes', () => {
   const old: Schema = { about: '', options: { old: { status: 'ignored', args: [], about: '' } } }
   expect(read('x {\nold\n}', old).options).toEqual({})

@@ -1,6 +1,6 @@
 /** Reads a directive by its schema. Built-in plugins and those from npm have no other way. */
 import { type Directive, type Place, shown } from './directive.js'
-import { argumentKeys, isNaming, positional } from './positional.js'
+import { argumentKeys, isNaming, positional, wordsOfEach } from './positional.js'
 import type { Argument, Config, Option, Schema } from './schema.js'
 import { expected, readValue } from './value.js'
 
@@ -64,30 +64,17 @@ function readLine(line: Directive, option: Option): unknown {
 }
 
 function readArguments(line: Directive, known: readonly Argument[]): unknown[] {
-  const values: unknown[] = []
+  const each = wordsOfEach(line.args, known)
   let at = 0
-  for (const argument of known) {
-    if (argument.rest === true) {
-      const from = at
-      const words = line.args.slice(at)
-      at = line.args.length
-      if (words.length === 0 && argument.optional !== true) lacks(line, known, argument)
-      values.push(
-        words.length === 0
-          ? (argument.default ?? [])
-          : words.flatMap((word, index) => readValue(argument, word, line.origins?.[from + index] ?? line, orNothing(argument)))
-      )
-      continue
-    }
-    const word = line.args[at]
-    if (word === undefined || (argument.when !== undefined && !argument.when.test(word))) {
-      if (argument.optional !== true) lacks(line, known, argument)
-      values.push(argument.default)
-      continue
-    }
-    values.push(readValue(argument, word, line.origins?.[at] ?? line, orNothing(argument)))
-    at++
-  }
+  const values = known.map((argument, index) => {
+    const words = each[index]!
+    const from = at
+    at += words.length
+    if (words.length === 0 && argument.optional !== true) lacks(line, known, argument)
+    if (words.length === 0) return argument.default ?? (argument.rest === true ? [] : undefined)
+    const read = words.map((word, place) => readValue(argument, word, line.origins?.[from + place] ?? line, orNothing(argument)))
+    return argument.rest === true ? read.flat() : read[0]
+  })
   if (line.args.length > at && known.some((argument) => argument.type === 'text' && argument.secret === true)) {
     line.fail(`expected at most ${at}, and quotes around what has spaces`)
   }

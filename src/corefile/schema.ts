@@ -27,7 +27,7 @@ export type Argument = ValueType & {
   /** As the syntax shows it: `SECONDS`. */
   readonly name: string
   readonly about?: string
-  /** Takes all arguments to the end of the line; the value is a list. */
+  /** Takes all arguments to the end of the line, but for the last word where it fits the `when` of an argument after this; the value is a list. */
   readonly rest?: true
   /** May be left out. Without a default the value is then undefined. */
   readonly optional?: true

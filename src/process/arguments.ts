@@ -1,4 +1,5 @@
 /** The command line: CoreDNS's flags with one dash, their long forms with two. */
+import type { LogFormat } from './log.js'
 
 /** The command line is wrong. The message says what was expected. */
 export class UsageError extends Error {
@@ -63,6 +64,12 @@ export function shownFlags(flags: readonly Flag[]): string {
   )
   const width = Math.max(...left.map((text) => text.length))
   return flags.map(({ about }, index) => `  ${left[index]!.padEnd(width)}  ${about}`).join('\n')
+}
+
+/** The word of -log-format; throws UsageError. */
+export function readLogFormat(text: string): LogFormat {
+  if (text === 'text' || text === 'json') return text
+  throw new UsageError(`-log-format: expected text or json, not ${JSON.stringify(text)}`)
 }
 
 /** A port as a number; throws UsageError. */

@@ -41,11 +41,40 @@ describe('the log', () => {
     [true, true, ['[DEBUG] d\n']]
   ])('has lines for debugging where they are asked for always (%j) or by the configuration (%j)', async (always, said, lines) => {
     const { stream, writes } = sink()
-    const log = new StreamLog(stream, always)
+    const log = new StreamLog(stream, { debug: always })
     log.showDebug(said)
     log.debug('d')
     await turn()
     expect(writes).toEqual(lines)
+  })
+
+  test('names the plugin whose line it is', async () => {
+    const { stream, writes } = sink()
+    const log = new StreamLog(stream, { debug: true }).named('forward')
+    log.debug('a')
+    log.warn('b')
+    log.line('c')
+    await turn()
+    expect(writes).toEqual(['[DEBUG] plugin/forward: a\n[WARNING] plugin/forward: b\nc\n'])
+  })
+
+  test('has objects of JSON where they are asked for, whatever a line says', async () => {
+    const { stream, writes } = sink()
+    const log = new StreamLog(stream, { format: 'json', debug: true })
+    log.debug('a')
+    log.warn('two\nlines')
+    log.named('forward').error('"b"')
+    log.line('Skein-1')
+    log.line('{"msg":"as it is"}')
+    await turn()
+    const lines = writes.join('').trimEnd().split('\n')
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+      { time: expect.stringMatching(/^\d{4}-.*Z$/), level: 'DEBUG', msg: 'a' },
+      { time: expect.anything(), level: 'WARN', msg: 'two\nlines' },
+      { time: expect.anything(), level: 'ERROR', msg: '"b"', plugin: 'forward' },
+      { time: expect.anything(), level: 'INFO', msg: 'Skein-1' },
+      { msg: 'as it is' }
+    ])
   })
 
   test('writes at once when it is flushed, and nothing twice', async () => {

@@ -3,7 +3,7 @@ import { AA, AD, CD, EXTENDED_ERROR, type ExtendedError, type Message, QR, RA, R
 import { HEADER_OCTETS, isWithin, RecordError } from '../message/name.js'
 import { u16 } from '../message/read.js'
 import type { ResourceRecord } from '../message/record.js'
-import { rcodeNumber } from '../message/registry.js'
+import { type Rcode, rcodeNumber } from '../message/registry.js'
 import { type EdnsOption, Writer } from '../message/writer.js'
 import type { Query } from '../query.js'
 import { groupAt } from './rrset.js'
@@ -40,7 +40,7 @@ export function finish(query: Query, reply: Message, out: Outgoing, udpSize: num
   const limit = replyLimit(query, udpSize)
   const octets = out.reserve(limit)
   const room = query.edns === undefined ? limit : limit - OPT_OCTETS
-  const rcode = sentRcode(query, reply)
+  const rcode = rcodeNumber(sentRcode(query, reply))
   const flags = replyFlags(query, reply, rcode)
   let additional = 0
   start(query, out, octets, room, flags)
@@ -67,10 +67,9 @@ function start(query: Query, out: Outgoing, octets: Uint8Array, limit: number, f
   writer.question(out.octets.subarray(HEADER_OCTETS, query.question.end))
 }
 
-/** An rcode of more than four bits needs an OPT record; without one its lower half would mean something else. */
-function sentRcode(query: Query, reply: Message): number {
-  const rcode = rcodeNumber(reply.rcode)
-  return rcode > 0xf && query.edns === undefined ? rcodeNumber('SERVFAIL') : rcode
+/** The rcode that the client gets: one of more than four bits needs an OPT record; without one its lower half would mean something else. */
+export function sentRcode(query: Query, reply: Message): Rcode {
+  return query.edns === undefined && rcodeNumber(reply.rcode) > 0xf ? 'SERVFAIL' : reply.rcode
 }
 
 /**
