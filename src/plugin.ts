@@ -108,7 +108,7 @@ export interface Layer {
   start?(): MaybePromise<void>
   /** True when it can answer, else why not yet, in words. */
   ready?(): true | string
-  /** A reload has kept this layer, and other server blocks have come or gone: what it found of them may be another now. */
+  /** A reload has taken place, be this layer one that it has kept or a new one: what was found of other server blocks may be another now. */
   refreshed?(): void
   /** Undoes `start`. Called once, in reverse order, also when a later layer's `start` failed. */
   stop?(): MaybePromise<void>

@@ -8,7 +8,7 @@ import { shownRecord } from './message/presentation.js'
 import { decodes } from './message/read.js'
 import { classNumber, type Rcode, typeNumber } from './message/registry.js'
 import { type EdnsOption, Writer } from './message/writer.js'
-import type { Clock, Counter, Log, Random, Store } from './plugin.js'
+import type { Clock, Log, Random, Store } from './plugin.js'
 import { buildInstance, type Instance } from './process/instance.js'
 import { PromRegistry } from './process/metrics.js'
 import { Sharing } from './process/shares.js'
@@ -164,7 +164,7 @@ export async function serverOf(corefile: string, options: TestOptions = {}): Pro
   const file = options.file ?? 'Corefile'
   const instance = await buildInstance(parseCorefile(corefile, file).blocks, { services: process, file, defaultPort: 53 })
   await instance.start()
-  return new TestServer(instance, log, metrics.counters)
+  return new TestServer(instance, log, metrics)
 }
 
 function memoryStores(store: Store): Stores {
@@ -175,17 +175,24 @@ function memoryStores(store: Store): Stores {
 export class TestServer {
   readonly instance: Instance
   readonly log: TestLog
-  readonly #counters: ReadonlyMap<string, Counter>
+  readonly #metrics: PromRegistry
 
-  constructor(instance: Instance, log: TestLog, counters: ReadonlyMap<string, Counter>) {
+  constructor(instance: Instance, log: TestLog, metrics: PromRegistry) {
     this.instance = instance
     this.log = log
-    this.#counters = counters
+    this.#metrics = metrics
   }
 
-  /** What a counter stands at; undefined where nobody made it. */
+  /** What a counter stands at, all its labels together; undefined where nobody made it. */
   counter(name: string): number | undefined {
-    return this.#counters.get(name)?.value
+    const samples = this.#metrics.families().find((family) => family.name === name)?.samples
+    const values = samples?.map(({ value }) => (typeof value === 'number' ? value : 0))
+    return this.#metrics.counters.get(name)?.value ?? values?.reduce((sum, value) => sum + value, 0)
+  }
+
+  /** Everything that is counted, as Prometheus reads it. */
+  metricsText(): Promise<string> {
+    return this.#metrics.text()
   }
 
   /** Asks `name TYPE [CLASS]`. Fails where there is no reply. */

@@ -1,16 +1,15 @@
 import {
   andThen,
-  type Counter,
   fact,
   type Host,
   isMetaType,
   type MaybePromise,
   type Message,
-  type MetricsRegistry,
   type Next,
   type Origin,
   type Query,
   type Reply,
+  type Shared,
   storeReads
 } from 'skein/plugin'
 import { Changes } from './changes.js'
@@ -18,6 +17,7 @@ import { classify } from './classify.js'
 import { Entries } from './entries.js'
 import { Entry } from './entry.js'
 import { aged, lasting } from './lifetime.js'
+import { Numbers, telling } from './numbers.js'
 import type { Options } from './options.js'
 import { withoutProofs } from './proofs.js'
 
@@ -33,69 +33,76 @@ const RCODE = 0xf
 const CLIENT_SUBNET = 8
 const NO_READS: ReadonlySet<number> = new Set()
 
-/** The caches that run, by the metrics that they are counted in: a gauge of one name is made once. */
-const running = new WeakMap<MetricsRegistry, Set<Cache>>()
+/** The answers of one server block, which outlive a reload that changes nothing of what they rest on. */
+interface Kept {
+  readonly success: Entries
+  /** Failures too. */
+  readonly denial: Entries
+}
 
-/** The answers of one server block. */
+/** Answers from what is kept, and keeps what comes. */
 export class Cache {
   readonly #options: Options
   readonly #host: Host
   readonly #changes: Changes
-  readonly #success: Entries
-  /** Failures too. */
-  readonly #denial: Entries
-  readonly #requests: Counter
-  readonly #hits: Counter
-  readonly #misses: Counter
+  readonly #numbers: Numbers
+  #success: Entries
+  #denial: Entries
+  #kept: Shared<Kept> | undefined
+  #stopTelling: (() => Promise<void>) | undefined
 
   constructor(options: Options, host: Host) {
     this.#options = options
     this.#host = host
-    const { metrics } = host
-    this.#requests = metrics.counter('coredns_cache_requests_total', 'Questions that the cache was asked.')
-    this.#hits = metrics.counter('coredns_cache_hits_total', 'Questions answered from the cache.')
-    this.#misses = metrics.counter('coredns_cache_misses_total', 'Questions that the cache had no answer to.')
-    const evictions = metrics.counter('coredns_cache_evictions_total', 'Answers removed to make room for others.')
-    this.#success = new Entries(options.success.capacity, MOST_OCTETS, evictions)
-    this.#denial = new Entries(options.denial.capacity, MOST_OCTETS, evictions)
+    this.#numbers = new Numbers(options.zones, { success: () => this.#success.size, denial: () => this.#denial.size })
+    this.#success = new Entries(options.success.capacity, MOST_OCTETS)
+    this.#denial = new Entries(options.denial.capacity, MOST_OCTETS)
     this.#changes = new Changes(host, (hashes) => {
       this.#success.flush(hashes)
       this.#denial.flush(hashes)
     })
   }
 
-  /** How many answers there are. */
-  get size(): number {
-    return this.#success.size + this.#denial.size
+  async start(): Promise<void> {
+    const { success, denial } = this.#options
+    this.#kept = await this.#host.shared(`cache ${this.#host.behind}`, () => {
+      const value: Kept = { success: this.#success, denial: this.#denial }
+      return { value, close: () => clear(value) }
+    })
+    this.#success = this.#kept.value.success
+    this.#denial = this.#kept.value.denial
+    const now = this.#host.clock.monotonic()
+    this.#success.bound(success.capacity, this.#numbers.evictions.success, now)
+    this.#denial.bound(denial.capacity, this.#numbers.evictions.denial, now)
+    this.#stopTelling = await telling(this.#numbers, this.#host)
   }
 
-  start(): void {
-    const { metrics } = this.#host
-    const caches = running.get(metrics) ?? new Set()
-    running.set(metrics, caches.add(this))
-    metrics.gauge('coredns_cache_entries', 'Answers in the cache.', () => [...caches].reduce((sum, { size }) => sum + size, 0))
-  }
-
-  stop(): void {
-    running.get(this.#host.metrics)?.delete(this)
+  /** Listens to the stores that there are now: answers that were kept may rest on any of them. */
+  refreshed(): void {
     this.#changes.stop()
-    this.#success.clear()
-    this.#denial.clear()
+    this.#changes.listenAnew()
+  }
+
+  async stop(): Promise<void> {
+    this.#changes.stop()
+    await this.#stopTelling?.()
+    await this.#kept?.release()
   }
 
   handle(query: Query, next: Next): MaybePromise<Reply> {
     if (query.within(this.#options.zones) === undefined || isMetaType(query.question.qtype) || hasSubnet(query)) return next(query)
     this.#changes.listen()
-    this.#requests.value++
+    const asked = this.#numbers.of(query.client)
+    asked.requests++
     const now = this.#host.clock.monotonic()
     const hit = this.#find(query, now)
     if (hit !== undefined) {
-      this.#hits.value++
+      asked.hits[hit.kind]++
       hit.isUsed = true
       query.set(cacheHit, true)
       return hit.at(now, this.#options.keepsTtl)
     }
-    this.#misses.value++
+    asked.misses++
     const { count } = this.#changes
     return andThen(next(query), (reply) => (typeof reply === 'symbol' ? reply : this.#keep(query, reply, count)))
   }
@@ -133,7 +140,7 @@ export class Cache {
     const told = lasting(reply, limits, isOwn)
     if (told === undefined) return reply
     if (!this.#changes.touch(reads, count)) {
-      const entry = new Entry(key, asCached(told.reply, isForwarded(reply), reads, query), reads, now, told.seconds * 1000)
+      const entry = new Entry(kind, key, asCached(told.reply, isForwarded(reply), reads, query), reads, now, told.seconds * 1000)
       ;(kind === 'success' ? this.#success : this.#denial).put(entry, now)
     }
     return told.reply
@@ -144,8 +151,13 @@ export class Cache {
     const { servfailMs, denial } = this.#options
     if (servfailMs === 0 || !query.rd || query.within(denial.disabled) !== undefined || this.#changes.touch(reads, count)) return
     if (this.#at(key, now) !== undefined) return
-    this.#denial.put(new Entry(key, asCached(aged(reply, 0), isForwarded(reply), reads, query), reads, now, servfailMs), now)
+    this.#denial.put(new Entry('denial', key, asCached(aged(reply, 0), isForwarded(reply), reads, query), reads, now, servfailMs), now)
   }
+}
+
+function clear({ success, denial }: Kept): void {
+  success.clear()
+  denial.clear()
 }
 
 /** Equal for questions that have the same answer. */
@@ -156,7 +168,9 @@ function keyOf(query: Query, isInside: boolean): string {
 
 /** An answer to a question with a client's network may hold for that network alone (RFC 7871 §7.3). */
 function hasSubnet({ edns }: Query): boolean {
-  return edns?.options.some(([code]) => code === CLIENT_SUBNET) ?? false
+  if (edns === undefined) return false
+  for (const [code] of edns.options) if (code === CLIENT_SUBNET) return true
+  return false
 }
 
 /** What a reply has read of the store, and what the layers before it have read that passed the query on. */

@@ -32,6 +32,12 @@ export class Changes {
     this.#ends ??= this.#host.find(storeChanges).map((listen) => listen((change) => this.#take(change)))
   }
 
+  /** Listens to what is there now, after it was stopped. */
+  listenAnew(): void {
+    this.#ends = undefined
+    this.listen()
+  }
+
   stop(): void {
     for (const end of this.#ends ?? []) end()
     this.#ends = []

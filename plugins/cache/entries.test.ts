@@ -9,11 +9,12 @@ function reply(octets: number): Message {
   return { answer, authority: [], additional: [] } as unknown as Message
 }
 
-const entry = (key: string, reads: number[] = [], octets = 10): Entry => new Entry(key, reply(octets), new Set(reads), 0, 1000)
+const entry = (key: string, reads: number[] = [], octets = 10): Entry => new Entry('success', key, reply(octets), new Set(reads), 0, 1000)
 
 function filled(count: number, capacity: number, octets = 10): { entries: Entries; evictions: { value: number } } {
   const evictions = { value: 0 }
-  const entries = new Entries(capacity, 1_000_000, evictions)
+  const entries = new Entries(capacity, 1_000_000)
+  entries.bound(capacity, evictions, 0)
   for (let i = 0; i < count; i++) entries.put(entry(`${i}`, [i % 7], octets), 0)
   return { entries, evictions }
 }
@@ -22,6 +23,15 @@ describe('entries', () => {
   test('are bounded in number', () => {
     const { entries, evictions } = filled(1000, 100)
     expect([entries.size, evictions.value]).toEqual([100, 900])
+  })
+
+  test('are bounded otherwise when that changes, and what has to go goes', () => {
+    const { entries, evictions } = filled(100, 100)
+    entries.bound(10, evictions, 0)
+    expect([entries.size, evictions.value, entries.find('99', 0) !== undefined]).toEqual([10, 90, true])
+    entries.bound(20, evictions, 0)
+    for (let i = 0; i < 100; i++) entries.put(entry(`${i}`), 0)
+    expect(entries.size).toBe(20)
   })
 
   test('are bounded in memory', () => {
@@ -44,7 +54,7 @@ describe('entries', () => {
     entries.put(entry('3'), 0)
     expect(['0', '1', '2', '3'].map((key) => entries.find(key, 0) !== undefined)).toEqual([true, false, true, true])
     entries.find('2', 0)!.isUsed = true
-    entries.put(new Entry('4', reply(1), new Set(), 2000, 1000), 2000)
+    entries.put(new Entry('success', '4', reply(1), new Set(), 2000, 1000), 2000)
     expect(entries.find('2', 0)).toBeUndefined()
   })
 

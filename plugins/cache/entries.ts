@@ -1,4 +1,3 @@
-import type { Counter } from 'skein/plugin'
 import type { Entry } from './entry.js'
 
 /**
@@ -6,18 +5,24 @@ import type { Entry } from './entry.js'
  * "clock" algorithm). The hand is an iterator that stays: a fresh one would walk over everything that was deleted before.
  */
 export class Entries {
-  readonly #capacity: number
+  #capacity: number
   readonly #mostOctets: number
-  readonly #evictions: Counter
+  #evictions: { value: number } = { value: 0 }
   readonly #entries = new Map<string, Entry>()
   readonly #byRead = new Map<number, Set<Entry>>()
   #hand = this.#entries.values()
   #octets = 0
 
-  constructor(capacity: number, mostOctets: number, evictions: Counter) {
+  constructor(capacity: number, mostOctets: number) {
     this.#capacity = capacity
     this.#mostOctets = mostOctets
+  }
+
+  /** Bounds their number otherwise, and counts what goes elsewhere from now on. */
+  bound(capacity: number, evictions: { value: number }, now: number): void {
+    this.#capacity = capacity
     this.#evictions = evictions
+    while (this.#entries.size > capacity) this.#evict(now)
   }
 
   get size(): number {

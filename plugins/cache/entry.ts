@@ -1,5 +1,6 @@
 import type { Message, ResourceRecord } from 'skein/plugin'
 import { aged } from './lifetime.js'
+import type { Kind } from './numbers.js'
 
 /** About what V8 takes for an entry, for a record and for a hash in the index. */
 const ENTRY_OCTETS = 600
@@ -9,6 +10,7 @@ const READ_OCTETS = 120
 
 /** One answer that is kept. */
 export class Entry {
+  readonly kind: Kind
   readonly key: string
   /** Hashes of what it has read of the store. */
   readonly reads: ReadonlySet<number>
@@ -24,7 +26,8 @@ export class Entry {
   #seconds = 0
 
   /** `since` and `lasts` in milliseconds. */
-  constructor(key: string, reply: Message, reads: ReadonlySet<number>, since: number, lasts: number) {
+  constructor(kind: Kind, key: string, reply: Message, reads: ReadonlySet<number>, since: number, lasts: number) {
+    this.kind = kind
     this.key = key
     this.reads = reads
     this.#reply = reply

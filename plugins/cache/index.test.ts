@@ -257,3 +257,23 @@ describe('the number of answers is bounded', () => {
     expect(counters).toEqual([4, 2, 2, 0])
   })
 })
+
+test('the numbers have the labels of CoreDNS', async () => {
+  const { server } = await before(address(60), 'cache {\nsuccess 100\n}')
+  for (const local of ['127.0.0.1', '::1', '127.0.0.1']) await server.ask('a.example.org. A', { client: { local } })
+  const text = (await server.metricsText()).split('\n').filter((line) => line.startsWith('coredns_cache'))
+  expect(text).toEqual([
+    'coredns_cache_entries{server="dns://:53",type="success",zones=".",view=""} 1',
+    'coredns_cache_entries{server="dns://:53",type="denial",zones=".",view=""} 0',
+    'coredns_cache_requests_total{server="dns://127.0.0.1",zones=".",view=""} 2',
+    'coredns_cache_requests_total{server="dns://::1",zones=".",view=""} 1',
+    'coredns_cache_hits_total{server="dns://127.0.0.1",type="success",zones=".",view=""} 1',
+    'coredns_cache_hits_total{server="dns://127.0.0.1",type="denial",zones=".",view=""} 0',
+    'coredns_cache_hits_total{server="dns://::1",type="success",zones=".",view=""} 1',
+    'coredns_cache_hits_total{server="dns://::1",type="denial",zones=".",view=""} 0',
+    'coredns_cache_misses_total{server="dns://127.0.0.1",zones=".",view=""} 1',
+    'coredns_cache_misses_total{server="dns://::1",zones=".",view=""} 0',
+    'coredns_cache_evictions_total{server="dns://:53",type="success",zones=".",view=""} 0',
+    'coredns_cache_evictions_total{server="dns://:53",type="denial",zones=".",view=""} 0'
+  ])
+})

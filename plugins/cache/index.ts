@@ -15,6 +15,7 @@ export default {
       reach: { zones: options.zones, answers: false },
       handle: (query, next) => cache.handle(query, next),
       start: () => cache.start(),
+      refreshed: () => cache.refreshed(),
       stop: () => cache.stop()
     }
   }

@@ -80,9 +80,10 @@ test(`after ${QUERIES} queries of any type, class, name and client the labels ar
   const end = /http:\S+/.exec(server.log.lines.join('\n'))![0]
   const text = await (await fetch(end, { headers: { connection: 'close' } })).text()
   const labels = labelsOf(text)
-  expect([...labels.keys()].toSorted()).toEqual(['family', 'name', 'plugin', 'proto', 'rcode', 'server', 'type', 'view', 'zone'])
+  expect([...labels.keys()].toSorted()).toEqual(['family', 'name', 'plugin', 'proto', 'rcode', 'server', 'type', 'view', 'zone', 'zones'])
   const allowed: Readonly<Record<string, readonly string[]>> = {
-    type: TYPES,
+    type: [...TYPES, 'success', 'denial'],
+    zones: ['.'],
     proto: PROTOCOLS,
     family: FAMILIES,
     rcode: ['NOERROR', 'NXDOMAIN', 'REFUSED', 'SERVFAIL'],
@@ -94,7 +95,7 @@ test(`after ${QUERIES} queries of any type, class, name and client the labels ar
   }
   for (const [label, values] of labels)
     expect({ label, others: [...values].filter((value) => !allowed[label]!.includes(value)) }).toEqual({ label, others: [] })
-  expect(labels.get('type')).toEqual(new Set(TYPES))
+  expect(labels.get('type')).toEqual(new Set([...TYPES, 'success', 'denial']))
   const counted = [...text.matchAll(/^coredns_dns_requests_total\{.*\} (\d+)$/gm)].reduce((sum, [, count]) => sum + Number(count), 0)
   expect(counted).toBe(QUERIES)
 })

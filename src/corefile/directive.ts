@@ -73,14 +73,6 @@ export class Directive {
     return this.block ?? []
   }
 
-  /** The one argument of an option such as `path /skydns`. */
-  only(what: string): string {
-    const [first] = this.args
-    if (first === undefined) this.fail(`expected ${what}`)
-    this.noMoreThan(1)
-    return first
-  }
-
   noMoreThan(count: number): void {
     const extra = this.args[count]
     if (extra !== undefined) this.fail(`expected ${count === 0 ? 'no argument' : `at most ${count}`}, not ${shown(extra)}`)
@@ -88,15 +80,6 @@ export class Directive {
 
   noBlock(): void {
     if (this.block !== undefined) this.fail(this.toml === undefined ? 'takes no block in braces' : 'takes no options')
-  }
-
-  /** The argument at `index` as a whole number in [min, max]. */
-  integer(index: number, min: number, max: number): number {
-    const text = this.args[index]
-    if (text === undefined || !/^\d{1,15}$/.test(text) || Number(text) < min || Number(text) > max) {
-      this.fail(`expected a whole number from ${min} to ${max}, not ${text === undefined ? 'nothing' : shown(text)}`)
-    }
-    return Number(text)
   }
 
   /** Fails with the option's own place: `Corefile:4: etcd: ttl: expected …`. */

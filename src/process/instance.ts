@@ -270,7 +270,7 @@ export class Instance {
     running.#own = running.blocks.filter((block) => !this.#staying.has(block))
     this.#settle()
     this.generation.stores.serve()
-    for (const layer of this.#layersOf([...this.#staying])) layer.refreshed?.()
+    for (const layer of this.#layersOf(this.blocks)) layer.refreshed?.()
   }
 
   #settle(): void {

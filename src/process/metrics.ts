@@ -50,12 +50,16 @@ export class PromRegistry implements MetricsRegistry {
     return () => void this.#collected.delete(collected)
   }
 
+  /** Those that are collected, with their samples as they are now. */
+  families(): MetricFamily[] {
+    return [...this.#collected].flatMap(({ make }) => make())
+  }
+
   async text(): Promise<string> {
     // They cost a timer, which is for nothing where nobody reads.
     if (!this.#countsProcess) collectDefaultMetrics({ register: this.registry })
     this.#countsProcess = true
     const own = await this.registry.metrics()
-    const families = [...this.#collected].flatMap(({ make }) => make())
-    return own + exposition(families.filter(({ name }) => this.registry.getSingleMetric(name) === undefined))
+    return own + exposition(this.families().filter(({ name }) => this.registry.getSingleMetric(name) === undefined))
   }
 }

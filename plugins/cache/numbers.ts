@@ -1,0 +1,107 @@
+import { type BlockServed, blockServed, type Client, type Host, type MetricFamily, type MetricSample } from 'skein/plugin'
+
+/** The two kinds of answers, as CoreDNS names them. */
+export const KINDS = ['success', 'denial'] as const
+export type Kind = (typeof KINDS)[number]
+
+/** Beyond so many places that were asked at the rest is counted as one. */
+const MOST_SERVERS = 100
+
+/** What was asked at one of our endpoints. */
+interface Asked {
+  readonly server: string
+  requests: number
+  misses: number
+  readonly hits: Record<Kind, number>
+}
+
+/** The numbers of one cache: plain ones, which become labels when somebody scrapes. */
+export class Numbers {
+  readonly evictions: Readonly<Record<Kind, { value: number }>> = { success: { value: 0 }, denial: { value: 0 } }
+  readonly #zones: string
+  readonly #sizes: Readonly<Record<Kind, () => number>>
+  readonly #asked: Asked[] = []
+  /** Where the entries are said to be: an answer belongs to all endpoints of its server block. */
+  #home = ''
+
+  constructor(zones: readonly string[], sizes: Readonly<Record<Kind, () => number>>) {
+    this.#zones = zones.join(',')
+    this.#sizes = sizes
+  }
+
+  /** The counts of where a client has asked. A server listens on few endpoints. */
+  of({ endpoint, local }: Client): Asked {
+    const server = endpoint ?? local
+    for (const asked of this.#asked) if (asked.server === server) return asked
+    const asked = { server: this.#asked.length < MOST_SERVERS ? server : 'other', requests: 0, misses: 0, hits: { success: 0, denial: 0 } }
+    if (this.#asked.length > MOST_SERVERS) return this.#asked[MOST_SERVERS]!
+    this.#asked.push(asked)
+    return asked
+  }
+
+  /** Learns where the server block listens. */
+  settle(blocks: readonly BlockServed[]): void {
+    this.#home = blocks[0]?.places[0]?.endpoint ?? ''
+  }
+
+  requests(): MetricSample[] {
+    return this.#asked.map(({ server, requests }) => ({ labels: this.#labels(server), value: requests }))
+  }
+
+  misses(): MetricSample[] {
+    return this.#asked.map(({ server, misses }) => ({ labels: this.#labels(server), value: misses }))
+  }
+
+  hits(): MetricSample[] {
+    return this.#asked.flatMap(({ server, hits }) => KINDS.map((kind) => ({ labels: this.#labels(server, kind), value: hits[kind] })))
+  }
+
+  entries(): MetricSample[] {
+    return KINDS.map((kind) => ({ labels: this.#labels(this.#home, kind), value: this.#sizes[kind]() }))
+  }
+
+  evicted(): MetricSample[] {
+    return KINDS.map((kind) => ({ labels: this.#labels(this.#home, kind), value: this.evictions[kind].value }))
+  }
+
+  #labels(server: string, kind?: Kind): string[] {
+    return [`dns://${server}`, ...(kind === undefined ? [] : [kind]), this.#zones, '']
+  }
+}
+
+/** Has the numbers of a cache told with those of all others, until what is returned is called. */
+export async function telling(numbers: Numbers, host: Host): Promise<() => Promise<void>> {
+  numbers.settle(host.find(blockServed))
+  const all = await host.shared('cache/numbers', () => {
+    const value = new Set<Numbers>()
+    return { value, close: host.metrics.collect(() => families([...value])) }
+  })
+  all.value.add(numbers)
+  return async () => {
+    all.value.delete(numbers)
+    await all.release()
+  }
+}
+
+function families(all: readonly Numbers[]): MetricFamily[] {
+  const family = (
+    name: string,
+    type: MetricFamily['type'],
+    help: string,
+    samples: (numbers: Numbers) => MetricSample[],
+    hasKinds: boolean
+  ): MetricFamily => ({
+    name,
+    type,
+    help,
+    labels: ['server', ...(hasKinds ? ['type'] : []), 'zones', 'view'],
+    samples: all.flatMap(samples)
+  })
+  return [
+    family('coredns_cache_entries', 'gauge', 'Answers in the cache.', (numbers) => numbers.entries(), true),
+    family('coredns_cache_requests_total', 'counter', 'Questions that the cache was asked.', (numbers) => numbers.requests(), false),
+    family('coredns_cache_hits_total', 'counter', 'Questions answered from the cache.', (numbers) => numbers.hits(), true),
+    family('coredns_cache_misses_total', 'counter', 'Questions that the cache had no answer to.', (numbers) => numbers.misses(), false),
+    family('coredns_cache_evictions_total', 'counter', 'Answers removed to make room for others.', (numbers) => numbers.evicted(), true)
+  ]
+}
