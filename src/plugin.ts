@@ -108,6 +108,8 @@ export interface Layer {
   start?(): MaybePromise<void>
   /** True when it can answer, else why not yet, in words. */
   ready?(): true | string
+  /** The server was told to stop. While this is waited for it goes on answering; the time is the operator's to choose. */
+  drain?(): MaybePromise<void>
   /** A reload has taken place, be this layer one that it has kept or a new one: what was found of other server blocks may be another now. */
   refreshed?(): void
   /** Undoes `start`. Called once, in reverse order, also when a later layer's `start` failed. */
@@ -349,6 +351,15 @@ export interface BlockServed {
 
 /** The plugin's own server block: one, from `start` on. */
 export const blockServed: Offer<BlockServed> = { name: 'block-served' }
+
+/** A layer that cannot answer yet, by its directive, and why not, in words. */
+export interface NotReady {
+  readonly directive: string
+  readonly why: string
+}
+
+/** Asks the layers of each server block whether they can answer. */
+export const readiness: Offer<() => readonly NotReady[]> = { name: 'readiness', scope: 'process' }
 
 /** The zones that a plugin answers for with data of its own. */
 export const zonesServed: Offer<readonly string[]> = { name: 'zones-served' }

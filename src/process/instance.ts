@@ -17,7 +17,9 @@ import {
   type Log,
   listenAddresses,
   type MaybePromise,
+  type NotReady,
   type Reply,
+  readiness,
   udpSize,
   zonesServed
 } from '../plugin.js'
@@ -92,7 +94,11 @@ export async function buildInstance(blocks: readonly ServerBlock[], options: Ins
     )
   })
   checkListening(listeningOf(built, generation.stores.used), plan.endpoints, fail)
-  for (const block of built) if (!change.staying.has(block)) block.scope.offer(blockServed, servedBy(block, defaultPort))
+  for (const block of built) {
+    if (change.staying.has(block)) continue
+    block.scope.offer(blockServed, servedBy(block, defaultPort))
+    block.scope.offer(readiness, () => notReady(block))
+  }
   return new Instance({
     blocks: built,
     staying: change.staying,
@@ -151,6 +157,13 @@ function servedBy({ block, addresses, chain }: BuiltBlock, defaultPort: number):
   )
   const members = chain.configured.filter(({ layer }) => layer.handle !== undefined || layer.observe !== undefined)
   return { places, chain: members.map(({ directive }) => directive.name) }
+}
+
+function notReady({ chain }: BuiltBlock): NotReady[] {
+  return chain.configured.flatMap(({ layer, directive }) => {
+    const answer = layer.ready?.() ?? true
+    return answer === true ? [] : [{ directive: directive.name, why: answer }]
+  })
 }
 
 /** Asks the server itself, routed anew. */
@@ -292,6 +305,11 @@ export class Instance {
         resolve()
       }
     })
+  }
+
+  /** Has the layers finish what they tell others of, while questions are answered as ever. */
+  async drain(): Promise<void> {
+    await Promise.all(this.#layersOf(this.blocks).map((layer) => layer.drain?.()))
   }
 
   /** Stops the layers, once: what still waits for one of them is answered by it. */

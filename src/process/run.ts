@@ -29,8 +29,9 @@ export class RunningServer {
     this.listeners = listeners
   }
 
-  /** Stops listening, answers what is in flight, stops the layers, closes the stores. */
+  /** Waits for those who want it, stops listening, answers what is in flight, stops the layers, closes the stores. */
   async stop(): Promise<void> {
+    await this.instance.drain()
     const closed = this.listeners.close(GRACE_MS)
     await Promise.race([closed, sleep(PATIENCE_MS, undefined, { ref: false })])
     // A layer that something still waits for ends it now, while there is a socket to answer on.
