@@ -6,14 +6,15 @@ import { check } from './check/check.js'
 import { checkJson } from './check/json.js'
 import { checkText } from './check/text.js'
 import { processContainer, scopesOf, servicesOf } from './container.js'
-import { nearest } from './corefile/directive.js'
+import { ConfigError, nearest } from './corefile/directive.js'
 import { type Arguments, type Flag, readArguments, readLogFormat, readPort, shownFlags, UsageError } from './process/arguments.js'
 import { banner } from './process/banner.js'
-import { folderOf, readConfiguration } from './process/configuration.js'
+import { type Configuration, folderOf, isStdin, readConfiguration } from './process/configuration.js'
 import { converted } from './process/convert.js'
 import { KV_HELP, kv } from './process/kv.js'
 import { jsonLine, type LogFormat } from './process/log.js'
 import { pluginList, pluginText } from './process/plugins.js'
+import { Reloader } from './process/reload.js'
 import { startServer } from './process/run.js'
 import { onReloadSignal, onStopSignal } from './process/signals.js'
 
@@ -117,6 +118,11 @@ function shownCommands(word: string): string {
   return `one of ${known.join(', ')}${near === undefined ? '' : `: did you mean ${near}?`}`
 }
 
+function readAgain(conf: string | undefined): Configuration {
+  if (isStdin(conf)) throw new ConfigError('it was read from standard input, which cannot be read again')
+  return readConfiguration(conf)
+}
+
 function onStrayFailure(tell: (text: string) => void): void {
   process.on('unhandledRejection', (error) =>
     tell(`a promise of a plugin failed unseen: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
@@ -159,10 +165,17 @@ async function serve(flags: ReadonlyMap<string, string>, defaultPort: number, fo
   const container = processContainer(`Skein-${version()}`, format)
   const services = servicesOf(container)
   const { log } = services
-  onReloadSignal((text) => log.warn(text))
+  let reload = (): void => log.warn('not started yet: there is nothing to reload')
+  onReloadSignal(
+    () => reload(),
+    (text) => log.warn(text)
+  )
   const server = await startServer({ configuration, services, makeScope: scopesOf(container), defaultPort })
+  const reloader = new Reloader(server, configuration, () => readAgain(flags.get('conf')), services)
+  reload = () => void reloader.now()
   onStopSignal((signal) => {
     log.info(`${signal}: shutting down`)
+    reloader.stop()
     server.stop().then(
       () => {
         log.flush?.()

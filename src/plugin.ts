@@ -323,6 +323,9 @@ export const rootFolder: Setting<string> = { name: 'root', scope: 'block' }
 /** The cap on the size of UDP replies, in octets. */
 export const udpSize: Setting<number> = { name: 'bufsize', scope: 'process' }
 
+/** How often the configuration is looked at for changes, in milliseconds; never where nobody sets it. */
+export const reloadEvery: Setting<{ readonly intervalMs: number; readonly jitterMs: number }> = { name: 'reload', scope: 'process' }
+
 /** Whether the log has lines for debugging. */
 export const debugLog: Setting<boolean> = { name: 'debug', scope: 'process' }
 

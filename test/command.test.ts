@@ -1,41 +1,13 @@
-/** The `skein` command as operators meet it: what a mistake costs (one line), how it stops, what it prints. */
-import { execFile } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { chmodSync, copyFileSync, mkdirSync, truncateSync, writeFileSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { freePort, type Running, startProcess, temporaryFolder } from './processes.js'
+import { block, etcd, isReached, MAIN, skein, start } from './command.js'
+import { freePort, startProcess, temporaryFolder } from './processes.js'
 
-const MAIN = fileURLToPath(new URL('../src/main.js', import.meta.url))
 const isRoot = process.getuid?.() === 0
-
-interface Ended {
-  readonly code: number
-  readonly out: string
-  readonly err: string
-}
-
-function skein(args: readonly string[], cwd: string, options: { input?: string; uid?: number } = {}): Promise<Ended> {
-  return new Promise((resolve) => {
-    const { uid, input } = options
-    const child = execFile(process.execPath, [MAIN, ...args], { cwd, timeout: 8000, ...(uid && { uid, gid: uid }) }, (error, out, err) => {
-      resolve({ code: error === null ? 0 : typeof error.code === 'number' ? error.code : 99, out, err })
-    })
-    child.stdin!.end(input ?? '')
-  })
-}
-
-/** A server block on loopback, its zone's port free, with these lines. */
-function block(...lines: string[]): string {
-  return ['.:0 {', '  bind 127.0.0.1', ...lines.map((line) => `  ${line}`), '}', ''].join('\n')
-}
-
-function etcd(...options: string[]): string {
-  return block('etcd skydns.test {', ...options.map((option) => `  ${option}`), '}')
-}
 
 const folder = temporaryFolder()
 afterAll(() => folder.remove())
@@ -248,17 +220,6 @@ describe('what the machine refuses costs one line as well', () => {
   })
 })
 
-function isReached(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => socket.end(() => resolve(true)))
-    socket.on('error', () => resolve(false))
-  })
-}
-
-function start(cwd: string, args: readonly string[] = []): Promise<Running> {
-  return startProcess(process.execPath, [MAIN, 'run', ...args], { cwd, ready: /Skein-\d/ })
-}
-
 describe('the command', () => {
   test('prints its version and platform, and its help', async () => {
     expect((await skein(['-version'], folder.path)).out).toMatch(/^Skein-\d+\.\d+\.\d+\n\w+\/\w+, node v\d+/)
@@ -296,110 +257,10 @@ describe('the command', () => {
   })
 })
 
-describe('stopping', () => {
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    test(`ends with 0 within a second of ${signal}, the store closed, and takes a second one soon after for the same`, async () => {
-      const cwd = join(folder.path, `stop-${signal}`)
-      mkdirSync(cwd)
-      writeFileSync(join(cwd, 'Corefile'), etcd('store', 'api off'))
-      const server = await start(cwd)
-      const begun = performance.now()
-      process.kill(server.pid, signal)
-      // A terminal's Ctrl-C comes a second time through npm.
-      await sleep(20)
-      try {
-        process.kill(server.pid, signal)
-      } catch {
-        // It has ended already, which is as good.
-      }
-      expect(await server.ended).toBe(0)
-      expect(performance.now() - begun).toBeLessThan(1000)
-      expect(server.output()).toContain(`[INFO] ${signal}: shutting down`)
-      const again = await start(cwd)
-      expect(await again.stop()).toBe(0)
-    })
-  }
-})
-
-test('answers what waits for an upstream that is silent, over UDP and TCP, before it ends', async () => {
-  const cwd = join(folder.path, 'waiting')
-  mkdirSync(cwd)
-  const silent = createSocket('udp4')
-  await new Promise<void>((resolve) => silent.bind(0, '127.0.0.1', () => resolve()))
-  const port = await freePort('127.0.0.1')
-  writeFileSync(join(cwd, 'Corefile'), block(`forward . 127.0.0.1:${silent.address().port}`).replace(':0', `:${port}`))
-  const server = await start(cwd)
-  const query = Buffer.from('123401000001000000000000076578616d706c65036f72670000010001', 'hex')
-  const udp = createSocket('udp4')
-  const overUdp = new Promise<Buffer>((resolve) => udp.once('message', resolve))
-  udp.send(query, port, '127.0.0.1')
-  const tcp = connect(port, '127.0.0.1')
-  const overTcp = new Promise<Buffer>((resolve) => tcp.once('data', resolve))
-  tcp.write(Buffer.concat([Buffer.from([0, query.length]), query]))
-  await sleep(200)
-  const begun = performance.now()
-  process.kill(server.pid, 'SIGTERM')
-  expect([(await overUdp)[3]! & 15, (await overTcp)[5]! & 15]).toEqual([2, 2])
-  expect(await server.ended).toBe(0)
-  expect(performance.now() - begun).toBeLessThan(1000)
-  tcp.destroy()
-  udp.close()
-  silent.close()
-})
-
-test('signals at which others reload neither end it nor open a debugger', async () => {
-  const cwd = join(folder.path, 'signals')
-  mkdirSync(cwd)
-  writeFileSync(join(cwd, 'Corefile'), block('whoami'))
-  const server = await start(cwd)
-  for (const signal of ['SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const) {
-    process.kill(server.pid, signal)
-    await server.prints(new RegExp(`${signal}: reloading is not supported yet`))
-  }
-  expect(server.output()).not.toContain('Debugger')
-  expect(await server.stop()).toBe(0)
-})
-
-test('ends within a second although a client of the keys API has sent half a request', async () => {
-  const cwd = join(folder.path, 'half')
-  mkdirSync(cwd)
-  const api = await freePort('127.0.0.1')
-  writeFileSync(join(cwd, 'Corefile'), etcd('store', `api 127.0.0.1:${api}`))
-  const server = await start(cwd)
-  const socket = connect(api, '127.0.0.1')
-  socket.on('error', () => {})
-  socket.write(
-    'PUT /v2/keys/a HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\nval'
-  )
-  await sleep(100)
-  const begun = performance.now()
-  expect(await server.stop()).toBe(0)
-  expect(performance.now() - begun).toBeLessThan(1000)
-  socket.destroy()
-})
-
 test('the Corefile that the help shows is one', async () => {
   const [, text] = /port 1053.*?:\n\n((?: {2}.*\n)+)/.exec((await skein(['-help'], folder.path)).out) ?? []
   const cwd = join(folder.path, 'help')
   mkdirSync(cwd)
   writeFileSync(join(cwd, 'Corefile'), text!.replace('.:1053 {', '.:0 {\n    bind 127.0.0.1').replace('./data', './data\n      api off'))
   expect(await (await start(cwd)).stop()).toBe(0)
-})
-
-test('what was acknowledged is there again after a restart, and answers', async () => {
-  const cwd = join(folder.path, 'restart')
-  mkdirSync(cwd)
-  const [port, api] = [await freePort('127.0.0.1'), await freePort('127.0.0.1')]
-  writeFileSync(join(cwd, 'Corefile'), etcd('store', `api 127.0.0.1:${api}`).replace(':0', `:${port}`))
-  const first = await start(cwd)
-  const body = new URLSearchParams({ value: '{"host":"10.9.8.7"}' })
-  const put = await fetch(`http://127.0.0.1:${api}/v2/keys/skydns/test/skydns/web`, { method: 'PUT', body })
-  expect(put.status).toBe(201)
-  // As a crash does: nothing gets to say goodbye.
-  process.kill(first.pid, 'SIGKILL')
-  await first.ended
-  const second = await start(cwd)
-  const got = (await (await fetch(`http://127.0.0.1:${api}/v2/keys/skydns/test/skydns/web`)).json()) as { node: { value: string } }
-  expect(got.node.value).toBe('{"host":"10.9.8.7"}')
-  expect(await second.stop()).toBe(0)
 })

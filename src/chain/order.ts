@@ -49,6 +49,7 @@ export const BUILT_IN: readonly string[] = [
   'forward',
   'log',
   'metrics',
+  'reload',
   'root',
   'roundrobin',
   'stub',

@@ -29,9 +29,17 @@ const machine: Outside = {
   variables: process.env
 }
 
+/** What standard input is called in messages. */
+const STDIN = '/dev/stdin'
+
+/** Whether the configuration is read from standard input: once. */
+export function isStdin(conf: string | undefined): boolean {
+  return conf === '-' || conf === 'stdin'
+}
+
 /** A Corefile from standard input has no folder: what it names hangs on the working directory, as in CoreDNS. */
 export function folderOf(file: string): string {
-  return file === '/dev/stdin' ? process.cwd() : resolve(dirname(file))
+  return file === STDIN ? process.cwd() : resolve(dirname(file))
 }
 
 /** Whether a file is TOML, by its name. */
@@ -45,8 +53,8 @@ export function isToml(file: string): boolean {
  */
 export function readConfiguration(conf: string | undefined, references: References = 'values'): Configuration {
   const named = conf !== undefined && conf !== ''
-  const stdin = conf === '-' || conf === 'stdin'
-  const file = stdin ? '/dev/stdin' : named ? conf : 'Corefile'
+  const stdin = isStdin(conf)
+  const file = stdin ? STDIN : named ? conf : 'Corefile'
   const text = readText(stdin ? 0 : file, file, named)
   const parse = isToml(file) ? parseToml : parseCorefile
   const { blocks, files, warnings } = text === undefined ? NOTHING : parse(text, file, machine, references)

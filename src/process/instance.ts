@@ -106,6 +106,7 @@ export async function buildInstance(blocks: readonly ServerBlock[], options: Ins
     plan,
     generation,
     log: services.log,
+    settings,
     debug: settings.get(debugLog) ?? false,
     serving: { ...serving, udpSize: settings.get(udpSize) ?? DEFAULT_UDP_SIZE }
   })
@@ -225,6 +226,7 @@ interface Built {
   readonly plan: Plan
   readonly generation: Generation
   readonly log: Log
+  readonly settings: Settings
   /** Whether the log is to have lines for debugging. */
   readonly debug: boolean
   readonly serving: Serving
@@ -237,6 +239,8 @@ export class Instance {
   readonly plan: readonly PlannedEndpoint[]
   readonly serving: Serving
   readonly generation: Generation
+  /** What its directives have set for the whole process. */
+  readonly settings: Settings
   readonly #log: Log
   readonly #debug: boolean
   readonly #homes: Plan['homes']
@@ -245,7 +249,7 @@ export class Instance {
   #own: readonly BuiltBlock[]
   #stopped: Promise<void> | undefined
 
-  constructor({ blocks, staying, said, plan, generation, log, debug, serving }: Built) {
+  constructor({ blocks, staying, said, plan, generation, log, settings, debug, serving }: Built) {
     this.blocks = blocks
     this.#own = blocks
     this.#staying = staying
@@ -254,6 +258,7 @@ export class Instance {
     this.#homes = plan.homes
     this.generation = generation
     this.#log = log
+    this.settings = settings
     this.#debug = debug
     this.serving = serving
     if (staying.size === 0) this.#settle()

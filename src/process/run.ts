@@ -1,6 +1,7 @@
 /** `skein run`: from a Corefile to a server that answers, and its orderly end. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ProcessServices } from '../chain/scope.js'
+import { ConfigError } from '../corefile/directive.js'
 import { type Listeners, openListeners } from '../listen/listeners.js'
 import { ListenError } from '../listen/slot.js'
 import type { Configuration } from './configuration.js'
@@ -10,6 +11,8 @@ import { zoneLines } from './plan.js'
 /** How long queries in flight may take when the server stops: so long by themselves, then what is left for the layers to end them. */
 const PATIENCE_MS = 250
 const GRACE_MS = 400
+/** How long queries of before may take after a reload, as CoreDNS has it: nobody waits for it. */
+const RELOAD_PATIENCE_MS = 5000
 
 /** What {@link startServer} needs. */
 export interface RunOptions {
@@ -19,18 +22,65 @@ export interface RunOptions {
   readonly defaultPort: number
 }
 
+/** What a reload came to. */
+export interface Reloaded {
+  /** Server blocks that went on as they were, and those that were built anew. */
+  readonly kept: number
+  readonly built: number
+}
+
 /** A server that is listening. */
 export class RunningServer {
-  readonly instance: Instance
+  instance: Instance
   readonly listeners: Listeners
+  readonly #options: RunOptions
+  /** Reloads come one after another, and none after the stop. */
+  #turn: Promise<unknown> = Promise.resolve()
+  #isStopping = false
 
-  constructor(instance: Instance, listeners: Listeners) {
+  constructor(instance: Instance, listeners: Listeners, options: RunOptions) {
     this.instance = instance
     this.listeners = listeners
+    this.#options = options
+  }
+
+  /**
+   * Goes over to another reading of the configuration: builds and starts it beside the one that runs, then gives it the sockets,
+   * all at once, and stops what is not needed any more when it has answered. Where anything fails, everything is as it was and the
+   * error is thrown.
+   */
+  reload(configuration: Configuration): Promise<Reloaded> {
+    const reloaded = this.#turn.then(() => this.#reload(configuration))
+    this.#turn = reloaded.catch(() => {})
+    return reloaded
+  }
+
+  async #reload({ blocks, file, warnings }: Configuration): Promise<Reloaded> {
+    if (this.#isStopping) throw new ConfigError('the server is stopping')
+    const { services, defaultPort, makeScope } = this.#options
+    const running = this.instance
+    const next = await buildInstance(blocks, { services, file, defaultPort, makeScope, running })
+    for (const { text } of warnings) services.log.warn(text)
+    await next.start()
+    const change = await this.listeners.prepare(next.endpoints).catch(async (error: unknown) => {
+      await next.abandon()
+      throw error
+    })
+    // From here on nothing can fail: every question is answered by one of the two.
+    next.takeOver(running)
+    this.instance = next
+    const closed = change.apply(GRACE_MS)
+    await running.idle(RELOAD_PATIENCE_MS)
+    await running.stop().catch((error: unknown) => services.log.error(`not everything of before stopped cleanly: ${textOf(error)}`))
+    await closed
+    const kept = next.blocks.filter((block) => running.blocks.includes(block)).length
+    return { kept, built: next.blocks.length - kept }
   }
 
   /** Waits for those who want it, stops listening, answers what is in flight, stops the layers, closes the stores. */
   async stop(): Promise<void> {
+    this.#isStopping = true
+    await this.#turn
     await this.instance.drain()
     const closed = this.listeners.close(GRACE_MS)
     await Promise.race([closed, sleep(PATIENCE_MS, undefined, { ref: false })])
@@ -68,14 +118,15 @@ export class RunningServer {
 }
 
 /** Builds, starts and listens. Where anything fails, what was opened is closed again and its error thrown. */
-export async function startServer({ configuration, services, makeScope, defaultPort }: RunOptions): Promise<RunningServer> {
+export async function startServer(options: RunOptions): Promise<RunningServer> {
+  const { configuration, services, makeScope, defaultPort } = options
   const { blocks, file, warnings } = configuration
   for (const { text } of warnings) services.log.warn(text)
   const instance = await buildInstance(blocks, { services, file, defaultPort, makeScope })
   await instance.start()
   try {
     const listeners = await openListeners(instance.endpoints, { warn: (text) => services.log.warn(text) })
-    const server = new RunningServer(instance, listeners)
+    const server = new RunningServer(instance, listeners, options)
     if (listeners.list.length > 0) return server
     await listeners.close(0)
     throw new ListenError('every address', defaultPort, 'udp', { name: 'Error', code: 'EADDRNOTAVAIL', message: 'no address' })
@@ -83,4 +134,8 @@ export async function startServer({ configuration, services, makeScope, defaultP
     await instance.stop()
     throw error
   }
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }

@@ -3,11 +3,12 @@ const SAME_SIGNAL_MS = 500
 const FORCED_EXIT = 2
 
 /** Signals that other name servers reload at. Without a handler they would end the process, and SIGUSR1 open Node's debugger to everybody here. */
-const RELOADS: readonly NodeJS.Signals[] = ['SIGHUP', 'SIGUSR1', 'SIGUSR2']
+const RELOADS: readonly NodeJS.Signals[] = ['SIGHUP', 'SIGUSR1']
 
-/** Tells at a signal for a reload that there is none yet. */
-export function onReloadSignal(tell: (text: string) => void): void {
-  for (const signal of RELOADS) process.on(signal, () => tell(`${signal}: reloading is not supported yet: restart the server`))
+/** Calls `reload` at a signal for it; SIGUSR2, at which CoreDNS starts a new binary, has `tell` say what there is. */
+export function onReloadSignal(reload: (signal: NodeJS.Signals) => void, tell: (text: string) => void): void {
+  for (const signal of RELOADS) process.on(signal, reload)
+  process.on('SIGUSR2', () => tell('SIGUSR2: the binary is not replaced while it runs: restart the server, or reload with SIGHUP'))
 }
 
 /** Calls `stop` at the first SIGINT or SIGTERM; a second one later ends the process at once. */

@@ -1,0 +1,117 @@
+/** Reloads: at a signal, when files change, when a command asks. */
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { hashOf } from '../chain/host.js'
+import type { ProcessServices } from '../chain/scope.js'
+import { ConfigError } from '../corefile/directive.js'
+import { reloadEvery } from '../plugin.js'
+import type { Configuration } from './configuration.js'
+import type { RunningServer } from './run.js'
+
+/** The SHA-512 of the exact octets of all files of a configuration, in hex; of a single one what `sha512sum` prints. */
+export function configurationHash({ files }: Configuration): string {
+  const hash = createHash('sha512')
+  for (const { octets } of files) hash.update(octets)
+  return hash.digest('hex')
+}
+
+/** Reads the configuration again, and has the server go over to it. */
+export class Reloader {
+  readonly #server: RunningServer
+  readonly #read: () => Configuration
+  readonly #services: ProcessServices
+  readonly #failures: { value: number }
+  #configuration: Configuration
+  /** What was tried last and failed: it is not tried again until it changes. */
+  #failed: string | undefined
+  #timer: { cancel(): void } | undefined
+  #isStopped = false
+
+  constructor(server: RunningServer, configuration: Configuration, read: () => Configuration, services: ProcessServices) {
+    this.#server = server
+    this.#configuration = configuration
+    this.#read = read
+    this.#services = services
+    this.#failures = services.metrics.counter('coredns_reload_failed_total', 'Reloads that failed.')
+    services.metrics.collect(() => [
+      {
+        name: 'coredns_reload_version_info',
+        help: 'The hash of the configuration that runs.',
+        type: 'gauge',
+        labels: ['hash', 'value'],
+        samples: [{ labels: ['sha512', configurationHash(this.#configuration)], value: 1 }]
+      }
+    ])
+    this.#watch()
+  }
+
+  /** Reloads whatever has changed or not. Whether the server runs with what the files say now; why not is in the log. */
+  async now(): Promise<boolean> {
+    const { log } = this.#services
+    log.info('Reloading')
+    try {
+      const configuration = this.#read()
+      const { kept, built } = await this.#server.reload(configuration)
+      this.#configuration = configuration
+      this.#failed = undefined
+      this.#watch()
+      log.info(`Reloading complete: ${count(built)} built, ${count(kept)} kept`)
+      return true
+    } catch (error) {
+      this.#failures.value++
+      log.error(`Reload failed, and the server goes on as it was: ${textOf(error)}`)
+      return false
+    }
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#timer?.cancel()
+  }
+
+  /** Looks at the files from time to time where the configuration says so. */
+  #watch(): void {
+    this.#timer?.cancel()
+    const every = this.#server.instance.settings.get(reloadEvery)
+    if (every === undefined || this.#isStopped) return
+    const { clock, random } = this.#services
+    const { intervalMs, jitterMs } = every
+    const delay = intervalMs - jitterMs / 2 + random.below(Math.max(1, jitterMs))
+    this.#timer = clock.after(delay, () => void this.#look().then(() => this.#watch()))
+  }
+
+  async #look(): Promise<void> {
+    const state = await this.#state()
+    if (state === this.#failed || state === configurationHash(this.#configuration)) return
+    if (await this.now()) return
+    this.#failed = state
+  }
+
+  /** What the files are now: a text that is another one where any of them is. */
+  async #state(): Promise<string> {
+    try {
+      return await stateOf(this.#read(), this.#server)
+    } catch (error) {
+      if (error instanceof ConfigError) return error.message
+      throw error
+    }
+  }
+}
+
+/** The hash of a configuration where the files that directives have read are as they were read; another text where one is not. */
+async function stateOf(configuration: Configuration, { instance }: RunningServer): Promise<string> {
+  const hash = configurationHash(configuration)
+  for (const { path, hash: before } of instance.blocks.flatMap(({ scope }) => scope.files)) {
+    const octets = await readFile(path).catch(() => undefined)
+    if (octets === undefined || hashOf(octets) !== before) return `${hash} ${path} ${octets === undefined ? '' : hashOf(octets)}`
+  }
+  return hash
+}
+
+function count(blocks: number): string {
+  return `${blocks} server block${blocks === 1 ? '' : 's'}`
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

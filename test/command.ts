@@ -1,0 +1,49 @@
+/** The `skein` command for tests that call it as operators do. */
+import { execFile } from 'node:child_process'
+import { connect } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { type Running, startProcess } from './processes.js'
+
+/** The command's file. */
+export const MAIN = fileURLToPath(new URL('../src/main.js', import.meta.url))
+
+/** How a call of the command has ended, and what it printed. */
+export interface Ended {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+/** Calls the command and waits for its end. */
+export function skein(args: readonly string[], cwd: string, options: { input?: string; uid?: number } = {}): Promise<Ended> {
+  return new Promise((resolve) => {
+    const { uid, input } = options
+    const child = execFile(process.execPath, [MAIN, ...args], { cwd, timeout: 8000, ...(uid && { uid, gid: uid }) }, (error, out, err) => {
+      resolve({ code: error === null ? 0 : typeof error.code === 'number' ? error.code : 99, out, err })
+    })
+    child.stdin!.end(input ?? '')
+  })
+}
+
+/** A server block on loopback, its zone's port free, with these lines. */
+export function block(...lines: string[]): string {
+  return ['.:0 {', '  bind 127.0.0.1', ...lines.map((line) => `  ${line}`), '}', ''].join('\n')
+}
+
+/** The same with an `etcd` that has these options. */
+export function etcd(...options: string[]): string {
+  return block('etcd skydns.test {', ...options.map((option) => `  ${option}`), '}')
+}
+
+/** Whether somebody listens. */
+export function isReached(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => socket.end(() => resolve(true)))
+    socket.on('error', () => resolve(false))
+  })
+}
+
+/** Starts the server, and waits until it says that it runs. */
+export function start(cwd: string, args: readonly string[] = []): Promise<Running> {
+  return startProcess(process.execPath, [MAIN, 'run', ...args], { cwd, ready: /Skein-\d/ })
+}

@@ -1,0 +1,392 @@
+/** Going over to another configuration while questions come in. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { join } from 'node:path'
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
+import type { ProcessServices } from '../src/chain/scope.js'
+import { BlockScope } from '../src/chain/scope.js'
+import { parseCorefile } from '../src/corefile/parser.js'
+import type { Configuration } from '../src/process/configuration.js'
+import { PromRegistry } from '../src/process/metrics.js'
+import { configurationHash, Reloader } from '../src/process/reload.js'
+import { type RunningServer, startServer } from '../src/process/run.js'
+import { Sharing } from '../src/process/shares.js'
+import { EmbeddedStores } from '../src/process/stores.js'
+import { readAnswer, requestOctets, TestClock, TestLog } from '../src/testing.js'
+import { openClient } from './dns-client.js'
+import { freePort, temporaryFolder } from './processes.js'
+
+const folder = temporaryFolder()
+const file = join(folder.path, 'Corefile')
+
+/** Installs a plugin. */
+function install(name: string, setup: string): void {
+  const at = join(folder.path, 'node_modules', `skein-plugin-${name}`)
+  mkdirSync(at, { recursive: true })
+  writeFileSync(join(at, 'package.json'), '{"type":"module","exports":"./index.js"}')
+  const schema = "{ about: '', args: [{ name: 'WORD', type: 'text', optional: true }] }"
+  writeFileSync(join(at, 'index.js'), `export default { name: '${name}', api: 1, repeatable: true, schema: ${schema}, ${setup} }`)
+}
+
+// Says what happens to it, and answers with its word.
+install(
+  'says',
+  `setup({ args: [word] }, host) {
+    const say = (what) => host.log.info(what + ' ' + word)
+    return {
+      start() { say('start'); if (word === 'fails') throw new Error('no') },
+      stop: () => say('stop'),
+      handle: (query) => query.reply({ aa: true, answer: [{ owner: query.qname, type: 'TXT', ttl: 60, rdata: [word] }] })
+    }
+  }`
+)
+// Answers late.
+install(
+  'late',
+  `setup({ args: [word] }, host) {
+    return { handle: async (query) => { await new Promise((done) => setTimeout(done, 200)); return query.reply({ answer: [{ owner: query.qname, type: 'TXT', ttl: 60, rdata: [word] }] }) } }
+  }`
+)
+// Asks the server itself for what it is told.
+install(
+  'asks',
+  `setup({ args: [name] }, host) {
+    return { async handle(query) { const { answer } = await host.resolve(query.ask(name, 'TXT')); return query.reply({ aa: true, answer: answer.map(({ rdata }) => ({ owner: query.qname, type: 'TXT', ttl: 60, rdata })) }) } }
+  }`
+)
+// Answers with what a file says.
+install(
+  'file-says',
+  `async setup({ args: [file] }, host) {
+    const word = (await host.readFile(file)).toString().trim()
+    return { handle: (query) => query.reply({ aa: true, answer: [{ owner: query.qname, type: 'TXT', ttl: 60, rdata: [word] }] }) }
+  }`
+)
+
+const read = (corefile: string): Configuration => ({ ...parseCorefile(corefile, file), file, isDefault: false })
+
+interface Started {
+  readonly server: RunningServer
+  readonly services: ProcessServices & { readonly log: TestLog; readonly clock: TestClock; readonly metrics: PromRegistry }
+  ask(question: string, transport?: 'udp' | 'tcp'): Promise<string>
+}
+
+const running: RunningServer[] = []
+afterEach(async () => {
+  for (const server of running.splice(0)) await server.stop()
+})
+
+/** Starts a server, and asks it at one port; TXT answers as their text, others as their rcode. */
+async function started(corefile: string, port: number): Promise<Started> {
+  const log = new TestLog()
+  const clock = new TestClock()
+  const stores = new EmbeddedStores(clock, log)
+  const services = {
+    log,
+    clock,
+    random: { below: () => 0 },
+    metrics: new PromRegistry(),
+    stores,
+    shares: new Sharing(),
+    version: 'Skein-test'
+  }
+  const makeScope = (
+    ...[generation, resolve]: ConstructorParameters<typeof BlockScope> extends [unknown, infer G, infer R] ? [G, R] : never
+  ): BlockScope => new BlockScope(services, generation, resolve)
+  const server = await startServer({ configuration: read(corefile), services, makeScope, defaultPort: port })
+  running.push(server)
+  const ask = async (question: string, transport: 'udp' | 'tcp' = 'udp'): Promise<string> => {
+    const client = await openClient(transport, { address: '127.0.0.1', port })
+    const { rcode, answer } = readAnswer(await client.ask(requestOctets(question, { id: Math.floor(Math.random() * 65536) })))
+    client.close()
+    return answer[0]?.replace(/^.* TXT /, '').replaceAll('"', '') ?? rcode
+  }
+  return { server, services, ask }
+}
+
+const events = (log: TestLog): string[] => log.lines.flatMap((line) => /plugin\/says: (.*)$/.exec(line)?.[1] ?? [])
+const block = (zone: string, ...lines: string[]): string => `${zone} {\n  bind 127.0.0.1\n${lines.map((line) => `  ${line}\n`).join('')}}\n`
+
+describe('what says the same goes on, what says something else is built anew', () => {
+  test('and the new one runs before the old one stops', async () => {
+    const { server, services, ask } = await started(block('a', 'says one') + block('b', 'says two'), await freePort())
+    const reloaded = await server.reload(read(block('b', 'says two') + block('a', 'says three') + block('c', 'says four')))
+    expect(reloaded).toEqual({ kept: 1, built: 2 })
+    expect(events(services.log)).toEqual(['start one', 'start two', 'start three', 'start four', 'stop one'])
+    expect([await ask('x.a. TXT'), await ask('x.b. TXT', 'tcp'), await ask('x.c. TXT')]).toEqual(['three', 'two', 'four'])
+    await server.reload(read(block('b', 'says two')))
+    expect(events(services.log).slice(5)).toEqual(['stop four', 'stop three'])
+    expect([await ask('x.a. TXT'), await ask('x.b. TXT')]).toEqual(['REFUSED', 'two'])
+    await server.stop()
+    running.splice(0)
+    expect(events(services.log).slice(7)).toEqual(['stop two'])
+  })
+
+  test('a question that is on its way is answered by what it came to', async () => {
+    const { server, ask } = await started(block('.', 'late old'), await freePort())
+    const old = ask('x. TXT')
+    await new Promise((done) => setTimeout(done, 50))
+    const reloaded = server.reload(read(block('.', 'late new')))
+    await new Promise((done) => setTimeout(done, 50))
+    expect(await Promise.all([old, ask('x. TXT')])).toEqual(['old', 'new'])
+    await reloaded
+  })
+
+  test('a connection goes over to the new one', async () => {
+    const port = await freePort()
+    const { server } = await started(block('.', 'says old'), port)
+    const client = await openClient('tcp', { address: '127.0.0.1', port })
+    const text = async (id: number): Promise<string> => readAnswer(await client.ask(requestOctets('x. TXT', { id }))).answer.join()
+    expect(await text(1)).toContain('"old"')
+    await server.reload(read(block('.', 'says new')))
+    expect(await text(2)).toContain('"new"')
+    client.close()
+  })
+
+  test('a block is not the same whose file has changed, or that stands in another order', async () => {
+    writeFileSync(join(folder.path, 'word'), 'first')
+    const { server, ask } = await started(block('.', 'file-says word'), await freePort())
+    expect((await server.reload(read(block('.', 'file-says word')))).kept).toBe(1)
+    writeFileSync(join(folder.path, 'word'), 'second')
+    expect((await server.reload(read(block('.', 'file-says word')))).kept).toBe(0)
+    expect(await ask('x. TXT')).toBe('second')
+    expect((await server.reload(read(block('.', 'file-says word', 'order file-says before cache')))).kept).toBe(0)
+  })
+
+  test('a setting of the process is that of all blocks, kept ones too', async () => {
+    const { server, ask } = await started(block('a', 'bufsize 1000', 'says one'), await freePort())
+    await expect(server.reload(read(block('a', 'bufsize 1000', 'says one') + block('b', 'bufsize 2000', 'says two')))).rejects.toThrow(
+      'bufsize: differs from what'
+    )
+    expect([await ask('x.a. TXT'), await ask('x.b. TXT')]).toEqual(['one', 'REFUSED'])
+  })
+})
+
+describe('where anything fails, everything is as it was', () => {
+  test.each([
+    ['a plugin that does not start', () => block('a', 'says fails') + block('b', 'says two'), 'no'],
+    ['a line that is wrong', () => block('a', 'sayz one'), 'unknown directive "sayz"'],
+    [
+      'a port that is taken',
+      (taken: number) => block('a', 'says one') + block(`c:${taken}`, 'says three'),
+      'the port is in use by another program'
+    ]
+  ])('%s', async (_title, corefile, message) => {
+    const port = await freePort()
+    const other = await freePort()
+    await started(block(`z:${other}`, 'says other'), other)
+    const { server, services, ask } = await started(block('a', 'says one'), port)
+    await expect(server.reload(read(corefile(other)))).rejects.toThrow(message)
+    expect(await ask('x.a. TXT')).toBe('one')
+    const [first, ...rest] = events(services.log)
+    expect(first).toBe('start one')
+    // What was started for it was stopped again, and nothing else.
+    const starts = rest.filter((event) => event.startsWith('start')).map((event) => event.slice('start '.length))
+    expect(
+      rest
+        .filter((event) => event.startsWith('stop'))
+        .map((event) => event.slice('stop '.length))
+        .toSorted()
+    ).toEqual(starts.toSorted())
+    expect((await server.reload(read(block('a', 'says again')))).built).toBe(1)
+    expect(await ask('x.a. TXT')).toBe('again')
+  })
+})
+
+describe('a cache keeps its answers', () => {
+  const base = ['cache', 'says one', 'log']
+
+  test.each<[title: string, before: readonly string[], after: readonly string[], hits: boolean]>([
+    ['where nothing changes', base, base, true],
+    ['where something before it changes', base, ['cache', 'says one', 'errors'], true],
+    ['where its own options change', base, ['cache 30', 'says one'], true],
+    ['but not where what stands behind it does', base, ['cache', 'says two', 'log'], false],
+    ['nor where something comes between', base, ['cache', 'says one', 'chaos', 'log'], false]
+  ])('%s', async (_title, before, after, hits) => {
+    const { server, services, ask } = await started(block('a', ...before), await freePort())
+    await ask('x.a. TXT')
+    await server.reload(read(block('a', ...after)))
+    await ask('x.a. TXT')
+    const text = await services.metrics.text()
+    const sum = [...text.matchAll(/^coredns_cache_hits_total\{.*type="success".*\} (\d+)$/gm)].reduce(
+      (all, [, value]) => all + Number(value),
+      0
+    )
+    expect(sum).toBe(hits ? 1 : 0)
+  })
+
+  test('but not where a server block that its answers were looked up in changes, be it itself the same', async () => {
+    const asking = block('a', 'cache', 'asks x.b.')
+    const { server, ask } = await started(asking + block('b', 'says one') + block('c', 'says three'), await freePort())
+    expect(await ask('x.a. TXT')).toBe('one')
+    expect((await server.reload(read(asking + block('b', 'says one') + block('c', 'says four')))).kept).toBe(2)
+    expect((await server.reload(read(asking + block('b', 'says two') + block('c', 'says four')))).kept).toBe(1)
+    expect(await ask('x.a. TXT')).toBe('two')
+    // A longer zone takes names away from the block that was asked.
+    expect((await server.reload(read(asking + block('b', 'says two') + block('x.b', 'says five')))).kept).toBe(1)
+    expect(await ask('x.a. TXT')).toBe('five')
+  })
+
+  test('and hears of the store that its answers come from, after a reload too', async () => {
+    const port = await freePort()
+    const api = await freePort()
+    const etcd = (...more: string[]): string =>
+      block('skydns.test', 'cache', ...more, `etcd {\n    store ./heard\n    api 127.0.0.1:${api}\n  }`)
+    const { server, ask } = await started(etcd(), port)
+    await put(api, 'skydns/test/skydns/a', '{"text":"one"}')
+    expect(await ask('a.skydns.test. TXT')).toBe('one')
+    await server.reload(read(etcd('errors')))
+    await put(api, 'skydns/test/skydns/a', '{"text":"two"}')
+    expect(await ask('a.skydns.test. TXT')).toBe('two')
+    await server.reload(read(etcd('errors')))
+    await put(api, 'skydns/test/skydns/a', '{"text":"three"}')
+    expect(await ask('a.skydns.test. TXT')).toBe('three')
+  })
+})
+
+function put(port: number, key: string, value: string, headers: Record<string, string> = {}): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const body = `value=${encodeURIComponent(value)}`
+    const sent = request(
+      {
+        host: '127.0.0.1',
+        port,
+        path: `/v2/keys/${key}`,
+        method: 'PUT',
+        agent: false,
+        headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers }
+      },
+      (response) => {
+        response.resume()
+        response.once('end', () => resolve(response.statusCode ?? 0))
+      }
+    )
+    sent.once('error', reject).end(body)
+  })
+}
+
+describe('a store', () => {
+  const etcd = (api: number, ...more: string[]): string =>
+    block('skydns.test', `etcd {\n    store ./kept\n    api 127.0.0.1:${api}\n${more.map((line) => `    ${line}\n`).join('')}  }`)
+
+  test('stays open, and its API says what the new configuration has it say', async () => {
+    const [api, other] = [await freePort(), await freePort()]
+    const { server, ask } = await started(etcd(api), await freePort())
+    expect(await put(api, 'skydns/test/skydns/a', '{"text":"one"}')).toBe(201)
+    await server.reload(read(etcd(api, 'token hush-hush-hush')))
+    expect(await put(api, 'skydns/test/skydns/a', '{"text":"two"}')).toBe(401)
+    expect(await put(api, 'skydns/test/skydns/a', '{"text":"two"}', { authorization: 'Bearer hush-hush-hush' })).toBe(200)
+    expect(await ask('a.skydns.test. TXT')).toBe('two')
+    await server.reload(read(etcd(other)))
+    await expect(put(api, 'skydns/test/skydns/a', 'x')).rejects.toThrow('ECONNREFUSED')
+    expect(await put(other, 'skydns/test/skydns/a', '{"text":"three"}')).toBe(200)
+  })
+
+  test('is closed when nobody uses it any more', async () => {
+    const { server, services } = await started(etcd(await freePort()), await freePort())
+    await server.reload(read(block('a', 'says one')))
+    expect((services.stores as EmbeddedStores).store(join(folder.path, 'kept'))).toBeUndefined()
+  })
+
+  test('that cannot be opened leaves everything as it was', async () => {
+    const api = await freePort()
+    writeFileSync(join(folder.path, 'no-store'), '')
+    const { server } = await started(etcd(api), await freePort())
+    await expect(server.reload(read(etcd(api) + block('a.test', 'etcd {\n    store ./no-store\n    api off\n  }')))).rejects.toThrow(
+      'is not a folder'
+    )
+    expect(await put(api, 'skydns/test/skydns/b', '{"text":"one"}')).toBe(201)
+  })
+})
+
+test('fifty reloads under questions, good and broken by turns, lose none and leave nothing behind', async () => {
+  const port = await freePort()
+  const corefile = (round: number): string => block('.', 'cache', `says ${round % 5}`, ...(round % 3 === 1 ? ['nonsense'] : []))
+  const { server, services } = await started(corefile(0), port)
+  const [udp, tcp] = [await openClient('udp', { address: '127.0.0.1', port }), await openClient('tcp', { address: '127.0.0.1', port })]
+  let asked = 0
+  let isOver = false
+  const load = async (client: typeof udp): Promise<void> => {
+    while (!isOver) {
+      const { rcode, answer } = readAnswer(await client.ask(requestOctets(`x${asked % 50}.test. TXT`, { id: ++asked % 65536 })))
+      expect([rcode, answer.length]).toEqual(['NOERROR', 1])
+    }
+  }
+  const asking = [load(udp), load(tcp)]
+  const handles = (): number => process.getActiveResourcesInfo().length
+  let before = 0
+  let failed = 0
+  for (let round = 1; round <= 50; round++) {
+    await server.reload(read(corefile(round))).catch(() => failed++)
+    if (round === 5) before = handles()
+    // Questions come in between.
+    await new Promise((done) => setTimeout(done, 4))
+  }
+  isOver = true
+  await Promise.all(asking)
+  expect(asked).toBeGreaterThan(100)
+  expect(failed).toBe(17)
+  expect(handles()).toBeLessThanOrEqual(before + 2)
+  const started_ = events(services.log).filter((event) => event.startsWith('start')).length
+  const stopped = events(services.log).filter((event) => event.startsWith('stop')).length
+  expect(started_ - stopped).toBe(1)
+  udp.close()
+  tcp.close()
+})
+
+describe('the directive reload', () => {
+  async function watched(first: string): Promise<Started & { files: { text: string }; reloader: Reloader; look(): Promise<void> }> {
+    const files = { text: first }
+    const all = await started(first, await freePort())
+    const reloader = new Reloader(all.server, read(first), () => read(files.text), all.services)
+    onTestFinished(() => reloader.stop())
+    const look = async (): Promise<void> => {
+      all.services.clock.advance(10_000)
+      await new Promise((done) => setTimeout(done, 60))
+    }
+    return { ...all, files, reloader, look }
+  }
+
+  test('goes over to what has changed, and only then', async () => {
+    const { files, ask, look, services } = await watched(block('.', 'reload 10s 0s', 'says one'))
+    await look()
+    expect(services.log.lines.join('\n')).not.toContain('Reloading')
+    files.text = block('.', 'reload 10s 0s', 'says two')
+    await look()
+    expect(await ask('x. TXT')).toBe('two')
+    files.text = block('.', 'says three')
+    await look()
+    files.text = block('.', 'says four')
+    await look()
+    expect(await ask('x. TXT')).toBe('three')
+  })
+
+  test('tries what is broken once, until it changes', async () => {
+    const { files, ask, look, services } = await watched(block('.', 'reload 10s 0s', 'says one'))
+    files.text = block('.', 'reload 10s 0s', 'sayz one')
+    await look()
+    await look()
+    expect(services.log.lines.filter((line) => line.includes('Reload failed'))).toHaveLength(1)
+    expect(services.metrics.counters.get('coredns_reload_failed_total')?.value).toBe(1)
+    files.text = '. {'
+    await look()
+    await look()
+    expect(services.log.lines.filter((line) => line.includes('Reload failed'))).toHaveLength(2)
+    files.text = block('.', 'reload 10s 0s', 'says two')
+    await look()
+    expect(await ask('x. TXT')).toBe('two')
+  })
+
+  test('sees files that directives have read', async () => {
+    writeFileSync(join(folder.path, 'seen'), 'one')
+    const { ask, look } = await watched(block('.', 'reload 10s 0s', 'file-says seen'))
+    writeFileSync(join(folder.path, 'seen'), 'two')
+    await look()
+    expect(await ask('x. TXT')).toBe('two')
+  })
+
+  test('the hash is that of the exact octets', async () => {
+    expect(configurationHash(read('. {\n}\n'))).toMatch(/^[\da-f]{128}$/)
+    expect(configurationHash(read('. {\n}\n'))).not.toBe(configurationHash(read('. { \n}\n')))
+  })
+})
