@@ -121,7 +121,7 @@ describe('what is no reply is told of, and what is missing', () => {
 describe('a wrong line is an error with file and line', () => {
   test.each([
     ['errors stderr', 'Corefile:2: errors: expected no argument or stdout, not "stderr"'],
-    ['errors stdout x', 'Corefile:2: errors: expected at most 1, not "x"'],
+    ['errors stdout x', 'Corefile:2: errors: expected at most 1 argument, not "x"'],
     ['errors {\n    consolidate 5m .*\n  }', 'Corefile:3: errors: consolidate: is not supported yet'],
     ['errors {\n    stacktrace\n  }', 'Corefile:3: errors: stacktrace: is not supported yet'],
     ['errors {\n    stacktraces\n  }', 'Corefile:3: errors: unknown option "stacktraces", did you mean stacktrace?'],

@@ -1,4 +1,4 @@
-import type { Log, Plugin, Query, Schema } from 'skein/plugin'
+import { type Log, type Plugin, type Query, type Schema, thrownText } from 'skein/plugin'
 
 const schema = {
   about: 'Writes a line for each query, and each look-up made for one, that ended in an error.',
@@ -28,22 +28,13 @@ export default {
         const problem = error ?? (typeof reply === 'symbol' ? undefined : reply.problem)
         if (problem === undefined) return
         errors.value++
-        write(host.log, query, flags & RCODE, textOf(problem))
+        write(host.log, query, flags & RCODE, thrownText(problem))
       }
     }
   }
 } satisfies Plugin<typeof schema>
 
-/** CoreDNS's line: the rcode as a number, the question, the error; on one line, whatever the error says. */
+/** CoreDNS's line: the rcode as a number, the question, the error. */
 function write(log: Log, query: Query, rcode: number, problem: string): void {
-  log.error(`${rcode} ${query.qname} ${query.qtype}: ${problem.replace(/[\s\p{Cc}]+/gu, ' ')}`)
-}
-
-/** Telling of an error must not raise another: some objects have no text, and a plugin in JavaScript may give any as `problem`. */
-function textOf(error: unknown): string {
-  try {
-    return error instanceof Error ? String(error.message) : String(error)
-  } catch {
-    return 'something without a text'
-  }
+  log.error(`${rcode} ${query.qname} ${query.qtype}: ${problem}`)
 }

@@ -1,7 +1,7 @@
 /** Questions that never come where they are meant to go. */
 import type { Configured } from '../chain/build.js'
 import { CHAIN_SCHEMAS } from '../chain/said.js'
-import type { Directive } from '../corefile/directive.js'
+import { type Directive, placeFrom } from '../corefile/directive.js'
 import { isWithin } from '../message/name.js'
 import type { Instance } from '../process/instance.js'
 import type { BuiltBlock } from '../process/plan.js'
@@ -34,7 +34,7 @@ function layerFindings(use: Configured, before: readonly Configured[], built: Bu
   )
   const [first] = ending
   if (first !== undefined) {
-    const why = `${first.directive.name} in ${placeIn(first.directive, directive)} stands before it and answers all`
+    const why = `${first.directive.name} in ${placeFrom(first.directive.at, directive.at)} stands before it and answers all`
     return [warning('unreachable', `${directive.name}: it is never asked: ${why}`, directive.at)]
   }
   return use.layer.reach?.zones === undefined ? [] : hidden(directive, inside, built, blocks)
@@ -60,10 +60,6 @@ function hidden(directive: Directive, zones: readonly string[], built: BuiltBloc
 /** Whether a plugin sees all the classes that another one does. */
 function sees({ plugin: { classes = ['IN'] } }: Configured, { plugin: { classes: others = ['IN'] } }: Configured): boolean {
   return classes.includes('*') || others.every((name) => classes.includes(name))
-}
-
-function placeIn({ at }: Directive, { at: from }: Directive): string {
-  return at.file === from.file ? `line ${at.line}` : `${at.file}:${at.line}`
 }
 
 function list(zones: readonly string[]): string {

@@ -7,7 +7,7 @@ const directive = (text: string): Directive => parseCorefile(`. {\n${text}\n}`, 
 describe('an argument that is wrong is told with its place', () => {
   test.each<[string, (directive: Directive) => unknown, string]>([
     ['ttl', (ttl) => ttl.only('a TTL'), 'Corefile:2: ttl: expected a TTL'],
-    ['ttl 1 2', (ttl) => ttl.only('a TTL'), 'Corefile:2: ttl: expected at most 1, not "2"'],
+    ['ttl 1 2', (ttl) => ttl.only('a TTL'), 'Corefile:2: ttl: expected at most 1 argument, not "2"'],
     ['whoami x', (whoami) => whoami.noMoreThan(0), 'Corefile:2: whoami: expected no argument, not "x"'],
     ['ttl', (ttl) => ttl.integer(0, 1, 9), 'Corefile:2: ttl: expected a whole number from 1 to 9, not nothing'],
     ['ttl 0', (ttl) => ttl.integer(0, 1, 9), 'Corefile:2: ttl: expected a whole number from 1 to 9, not "0"'],
