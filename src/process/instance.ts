@@ -1,14 +1,17 @@
 /** Everything that one reading of a Corefile makes: server blocks with their chains, and where they listen. */
 import { lookUp, type Report, type Serving } from '../chain/answer.js'
-import { attempting, type BuildOptions, type BuiltChain, buildChain } from '../chain/build.js'
+import { attempting } from '../chain/attempt.js'
+import { type BuildOptions, type BuiltChain, buildChain } from '../chain/build.js'
 import { refuse } from '../chain/compose.js'
 import { startAll, stopAll } from '../chain/lifecycle.js'
-import { CHAIN_SCHEMAS, NOTHING_SAID, readSaid, readSaidUnread, type Said } from '../chain/said.js'
+import { CHAIN_SCHEMAS, readSaid, readSaidUnread, type Said } from '../chain/said.js'
 import { BlockScope, type Generation, type ProcessServices, Settings } from '../chain/scope.js'
+import { filesOf, type PluginFiles, thrownAmong } from '../chain/thrown-at.js'
 import type { Place } from '../corefile/directive.js'
 import type { ServerBlock } from '../corefile/parser.js'
 import { shownEndpoint } from '../listen/addresses.js'
 import type { Endpoint } from '../listen/listeners.js'
+import { namedThrownText, stackOf } from '../message/one-line.js'
 import {
   type BlockServed,
   blockServed,
@@ -54,17 +57,17 @@ export async function buildInstance(blocks: readonly ServerBlock[], options: Ins
   const directives = blocks.flatMap((block) => block.directives)
   const scopes: BlockScope[] = []
   const generation: Generation = { folder: folderOf(file), stores: services.stores.lease(), scopes }
-  const serving: Serving = { udpSize: DEFAULT_UDP_SIZE, clock: services.clock, report: reportTo(services.log), inFlight: 0 }
-  let said = NOTHING_SAID
-  await attempt(async () => {
-    said = options.builtInOnly === true ? readSaidUnread(directives) : await readSaid(directives, generation.folder)
-  })
+  const built: BuiltBlock[] = []
+  const serving: Serving = { udpSize: DEFAULT_UDP_SIZE, clock: services.clock, report: reportTo(services.log, built), inFlight: 0 }
+  const said =
+    options.builtInOnly === true
+      ? await readSaidUnread(directives, options.report)
+      : await readSaid(directives, generation.folder, options.report)
   const chainLines = directives.filter(({ name }) => CHAIN_SCHEMAS.has(name))
   const text = (block: ServerBlock): string => textOf(block, chainLines)
   const running = options.running?.blocks ?? []
   const kept = await keptBlocks(blocks, running, text)
   const change: Changing = { running, staying: new Set(kept.values()), moved: movedZones(blocks, running) }
-  const built: BuiltBlock[] = []
   const settings = new Settings()
   for (const block of blocks) {
     const staying = kept.get(block)
@@ -142,22 +145,26 @@ function resolveWithin({ routes, serving, entered }: Home, query: Query): MaybeP
   return lookUp(routed.block.chains.of(query.question.qclass), query.inside(routed.apex), serving)
 }
 
-/** Tells of what a chain has thrown, one line without the stack. */
-function reportTo(log: Log): Report {
+/** Tells of what a chain has thrown, one line without the stack; names a third party's plugin where the stack shows that it was that. */
+function reportTo(log: Log, built: readonly BuiltBlock[]): Report {
+  let plugins: readonly (PluginFiles & { readonly name: string })[] | undefined
   return (error, query) => {
-    log.error(`${query.qname} ${query.qtype}: a plugin failed: ${oneLine(error)}`)
+    plugins ??= pluginsOf(built)
+    const { plugin, place } = thrownAmong(error, plugins) ?? {}
+    const [who, where] = plugin === undefined ? ['a plugin', ''] : [`the plugin ${plugin.name}`, ` (at ${place})`]
+    log.error(`${query.qname} ${query.qtype}: ${who} failed: ${namedThrownText(error)}${where}`)
     const stack = stackOf(error)
     if (stack !== undefined) log.debug(stack)
   }
 }
 
-/** Whatever was thrown, in words on one line. Telling of a fault must not be another: some objects have no text. */
-function oneLine(error: unknown): string {
-  try {
-    return (error instanceof Error ? `${error.name}: ${error.message}` : String(error)).replace(/[\s\p{Cc}]+/gu, ' ')
-  } catch {
-    return 'something without a text'
-  }
+function pluginsOf(built: readonly BuiltBlock[]): (PluginFiles & { name: string })[] {
+  const uses = built.flatMap(({ chain }) => chain.configured).map(({ url, directive: { name } }) => ({ url, name }))
+  const byUrl = new Map(uses.map((use) => [use.url, use]))
+  return [...byUrl.values()].flatMap(({ url, name }) => {
+    const files = url === undefined ? undefined : filesOf(url)
+    return files === undefined ? [] : [{ ...files, name }]
+  })
 }
 
 /** What a block has entered is known by the routes that it goes by now, so that it is not noted again. */
@@ -168,15 +175,6 @@ function renewEntered({ routes, entered }: Home): void {
     if (now?.block !== routed.block || now.apex !== routed.apex) continue
     entered.delete(routed)
     entered.add(now)
-  }
-}
-
-/** The stack of an error, where it has one that can be read. */
-function stackOf(error: unknown): string | undefined {
-  try {
-    return error instanceof Error && error.stack !== undefined ? String(error.stack) : undefined
-  } catch {
-    return undefined
   }
 }
 
