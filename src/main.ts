@@ -6,7 +6,7 @@ import { check } from './check/check.js'
 import { checkJson } from './check/json.js'
 import { checkText } from './check/text.js'
 import { processContainer, scopesOf, servicesOf } from './container.js'
-import { ConfigError, nearest } from './corefile/directive.js'
+import { ConfigError, type Directive, nearest } from './corefile/directive.js'
 import { type Arguments, type Flag, readArguments, readLogFormat, readPort, shownFlags, UsageError } from './process/arguments.js'
 import { banner } from './process/banner.js'
 import { type Configuration, folderOf, isStdin, readConfiguration } from './process/configuration.js'
@@ -146,8 +146,20 @@ async function runConvert(flags: ReadonlyMap<string, string>): Promise<void> {
 }
 
 async function runPlugins(flags: ReadonlyMap<string, string>, name: string | undefined): Promise<void> {
-  const folder = folderOf(flags.get('conf') ?? 'Corefile')
-  print(name === undefined ? await pluginList(folder, flags.has('json')) : await pluginText(name, folder))
+  const warn = (text: string): void => void process.stderr.write(`skein: ${text}\n`)
+  const sources = { folder: folderOf(flags.get('conf') ?? 'Corefile'), lines: pluginLines(flags.get('conf'), warn) }
+  print(name === undefined ? await pluginList(sources, flags.has('json')) : await pluginText(name, sources, warn))
+}
+
+/** The `plugin` lines of the configuration. Who asks what there is may be about to mend it: what cannot be read is told, and has none. */
+function pluginLines(conf: string | undefined, warn: (text: string) => void): Directive[] {
+  try {
+    return readConfiguration(conf).blocks.flatMap(({ directives }) => directives.filter(({ name }) => name === 'plugin'))
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    warn(error.message)
+    return []
+  }
 }
 
 async function run(flags: ReadonlyMap<string, string>): Promise<void> {

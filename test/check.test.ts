@@ -286,6 +286,51 @@ describe('skein plugins', () => {
     const nobody = await skein('plugins', 'chace')
     expect([nobody.code, nobody.err]).toEqual([1, expect.stringMatching(/unknown directive "chace": did you mean cache\?/)])
   })
+
+  test.each<[string, string, string]>([
+    ['Cache', '', 'unknown directive "Cache": did you mean cache?'],
+    ['mien', 'plugin ./named.mjs', 'unknown directive "mien": did you mean mine?'],
+    ['helo', '', 'unknown directive "helo": did you mean hello?'],
+    ['import', '', 'import: takes in a file or a snippet, in a Corefile; it is no plugin']
+  ])('and what is meant by %s', async (name, line, problem) => {
+    writeFileSync(join(folder.path, 'named.mjs'), "export default { name: 'mine', api: 1, schema: { about: 'Mine.' }, setup: () => ({}) }")
+    writeFileSync(join(folder.path, 'L'), `. {\n  whoami\n  ${line}\n}\n`)
+    const { code, err } = await skein('plugins', name, '-conf', 'L')
+    expect([code, err]).toEqual([1, `skein: ${problem}\n`])
+  })
+
+  test('knows those that the configuration names', async () => {
+    writeFileSync(join(folder.path, 'named.mjs'), "export default { name: 'mine', api: 1, schema: { about: 'Mine.' }, setup: () => ({}) }")
+    writeFileSync(join(folder.path, 'L'), '. {\n  plugin ./named.mjs\n  plugin ./nothere.js\n}\nb {\n  plugin ./named.mjs\n}\n')
+    expect(await skein('plugins', 'mine', '-conf', 'L')).toEqual({
+      code: 0,
+      out: 'mine: Mine.\n\nNone.\n',
+      err: 'skein: L:3: plugin: ./nothere.js cannot be loaded: there is no such file\n'
+    })
+    const { out, err } = await skein('plugins', '-conf', 'L')
+    expect([out, err]).toEqual([expect.stringMatching(/^Named by .*\n {2}\.\/named\.mjs +L:6\n {2}\.\/nothere\.js +L:3\n$/m), ''])
+    const { named } = JSON.parse((await skein('plugins', '-json', '-conf', 'L')).out) as { named: object[] }
+    expect(named).toContainEqual({ spec: './nothere.js', file: 'L', line: 3 })
+  })
+
+  test('lists though the configuration cannot be read, and whatever packages say of themselves', async () => {
+    const odd = {
+      a: '{"version":1,"description":null}',
+      b: 'null',
+      c: '[]',
+      d: 'no JSON',
+      e: '{"version":"2\\n","description":"one\\ntwo\\u001b[31m"}'
+    }
+    for (const [name, text] of Object.entries(odd)) {
+      mkdirSync(join(folder.path, `odd/node_modules/skein-plugin-odd-${name}`), { recursive: true })
+      writeFileSync(join(folder.path, `odd/node_modules/skein-plugin-odd-${name}/package.json`), text)
+    }
+    writeFileSync(join(folder.path, 'odd/Corefile'), '. {\n')
+    const { code, out, err } = await skein('plugins', '-conf', 'odd/Corefile')
+    expect([code, err]).toEqual([0, expect.stringMatching(/^skein: odd\/Corefile:1: the file ends in the block/)])
+    expect(out).toMatch(/^ {2}odd-a +\/.*\n {2}odd-b +\/.*\n {2}odd-c +\/.*\n {2}odd-d +\/.*\n {2}odd-e {2}2 +one two \[31m {2}\/.*$/m)
+    expect(out).not.toContain('\u001b')
+  })
 })
 
 const cases = corefileCases().filter((given) => whySkipped(given) === undefined && given.files === undefined && given.env === undefined)

@@ -42,7 +42,7 @@ describe('the plugin of docs/plugins.md', () => {
   })
 
   test.each([
-    ['hello a b', 'hello: expected at most 1, not "b"'],
+    ['hello a b', 'hello: expected at most 1 argument, not "b"'],
     ['hello {\n}', 'hello: takes no block in braces']
   ])('is not set up where a line is wrong: %j', async (line, problem) => {
     await expect(serverOf(`. {\n  ${line}\n}`, { file })).rejects.toMatchObject({ message: `${file}:2: ${problem}` })

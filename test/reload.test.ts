@@ -68,7 +68,7 @@ const read = (corefile: string): Configuration => ({ ...parseCorefile(corefile, 
 interface Started {
   readonly server: RunningServer
   readonly services: ProcessServices & { readonly log: TestLog; readonly clock: TestClock; readonly metrics: PromRegistry }
-  ask(question: string, transport?: 'udp' | 'tcp'): Promise<string>
+  readonly ask: (question: string, transport?: 'udp' | 'tcp') => Promise<string>
 }
 
 const running: RunningServer[] = []
@@ -335,7 +335,7 @@ test('fifty reloads under questions, good and broken by turns, lose none and lea
 })
 
 describe('the directive reload', () => {
-  async function watched(first: string): Promise<Started & { files: { text: string }; reloader: Reloader; look(): Promise<void> }> {
+  async function watched(first: string): Promise<Started & { files: { text: string }; reloader: Reloader; look: () => Promise<void> }> {
     const files = { text: first }
     const all = await started(first, await freePort())
     const reloader = new Reloader(all.server, read(first), () => read(files.text), all.services)

@@ -20,6 +20,7 @@ async function errorsOf(name: string, text: string): Promise<[line: number | und
 
 test.each<[corefile: string, toml: string, line: number, tomlLine: number, problem: string, tomlProblem?: string]>([
   ['. {\n  chache 30\n}\n', '[[server]]\nkeys = "."\nchache = 30\n', 2, 3, 'unknown directive "chache": did you mean cache?'],
+  ['. {\n  Cache 30\n}\n', '[[server]]\nkeys = "."\nCache = 30\n', 2, 3, 'unknown directive "Cache": did you mean cache?'],
   [
     '. {\n  rewrite name a b\n}\n',
     '[[server]]\nkeys = "."\nrewrite = ["name", "a", "b"]\n',
@@ -234,6 +235,27 @@ test.each<[corefile: string, toml: string, line: number, tomlLine: number, probl
     2,
     3,
     'order: "etdc" is no built-in plugin: did you mean etcd?'
+  ],
+  [
+    '. {\n  order cache before cache\n  whoami\n}\n',
+    '[[server]]\nkeys = "."\norder=["cache","before","cache"]\nwhoami=true\n',
+    2,
+    3,
+    'order: cache cannot stand before itself, expected another plugin'
+  ],
+  [
+    '. {\n  plugin corp/geo\n  whoami\n}\n',
+    '[[server]]\nkeys = "."\nplugin="corp/geo"\nwhoami=true\n',
+    2,
+    3,
+    'plugin: expected the name of a package, or a path such as ./mine.js, not "corp/geo"'
+  ],
+  [
+    '. {\n  plugin ./mine.js\n  whoami\n}\n',
+    '[[server]]\nkeys = "."\nplugin="./mine.js"\nwhoami=true\n',
+    2,
+    3,
+    'plugin: ./mine.js cannot be loaded: there is no such file'
   ],
   [
     '. {\n  plugin mine\n  whoami\n}\n',

@@ -42,7 +42,7 @@ describe('with `refuse` types that ask for no records of a type are refused', ()
 describe('a wrong line is an error with file and line', () => {
   test.each([
     ['any all', 'Corefile:2: any: expected no argument or refuse, not "all"'],
-    ['any refuse all', 'Corefile:2: any: expected at most 1, not "all"'],
+    ['any refuse all', 'Corefile:2: any: expected at most 1 argument, not "all"'],
     ['any {\n  }', 'Corefile:2: any: takes no block in braces'],
     ['any\n  any', 'Corefile:3: any: may stand only once in a server block, and stands in line 2 already']
   ])('%j', async (line, message) => {

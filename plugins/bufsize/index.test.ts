@@ -28,7 +28,7 @@ describe('a wrong line is an error with file and line', () => {
     ['bufsize 1k', 'Corefile:2: bufsize: expected a whole number from 512 to 4096, not "1k"'],
     ['bufsize -1232', 'Corefile:2: bufsize: expected a whole number from 512 to 4096, not "-1232"'],
     ['bufsize ""', 'Corefile:2: bufsize: expected a whole number from 512 to 4096, not ""'],
-    ['bufsize 1232 1232', 'Corefile:2: bufsize: expected at most 1, not "1232"'],
+    ['bufsize 1232 1232', 'Corefile:2: bufsize: expected at most 1 argument, not "1232"'],
     ['bufsize {\n  }', 'Corefile:2: bufsize: takes no block in braces'],
     ['bufsize\n  bufsize nonsense', 'Corefile:3: bufsize: may stand only once in a server block, and stands in line 2 already'],
     ['bufsize\n}\na {\n  bufsize 4096', 'Corefile:5: bufsize: differs from what Corefile:2 says, expected the same']

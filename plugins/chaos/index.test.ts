@@ -82,7 +82,7 @@ describe('the four authors of SkyDNS', () => {
 describe('a wrong line is an error with file and line', () => {
   test.each([
     ['chaos {\n    hostname\n  }', 'Corefile:3: chaos: hostname: expected a name, or `auto` for that of the machine, not nothing'],
-    ['chaos {\n    hostname a b\n  }', 'Corefile:3: chaos: hostname: expected at most 1, not "b"'],
+    ['chaos {\n    hostname a b\n  }', 'Corefile:3: chaos: hostname: expected at most 1 argument, not "b"'],
     ['chaos {\n    hostname a {\n    }\n  }', 'Corefile:3: chaos: hostname: takes no block in braces'],
     ['chaos {\n    hostname a\n    hostname b\n  }', 'Corefile:4: chaos: hostname: stands in line 3 already, expected it once'],
     ['chaos 1.0 {\n    authors alice\n  }', 'Corefile:3: chaos: unknown option "authors", expected one of hostname'],

@@ -168,7 +168,7 @@ describe('what is no reply is told of, and what is missing', () => {
 describe('a wrong line is an error with file and line', () => {
   test.each([
     ['errors stderr', 'Corefile:2: errors: expected no argument or stdout, not "stderr"'],
-    ['errors stdout x', 'Corefile:2: errors: expected at most 1, not "x"'],
+    ['errors stdout x', 'Corefile:2: errors: expected at most 1 argument, not "x"'],
     ['errors {\n    stacktrace on\n  }', 'Corefile:3: errors: stacktrace: expected no argument, not "on"'],
     ['errors {\n    stacktrace\n    stacktrace\n  }', 'Corefile:4: errors: stacktrace: stands in line 3 already, expected it once'],
     ['errors {\n    stacktrace {\n    }\n  }', 'Corefile:3: errors: stacktrace: takes no block in braces'],

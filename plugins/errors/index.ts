@@ -1,5 +1,5 @@
-import { type Config, type Host, type Plugin, type Query, type Schema, shown } from 'skein/plugin'
-import { Consolidation, LEVELS, oneLine, write } from './consolidation.js'
+import { type Config, type Host, type Plugin, type Query, type Schema, shown, stackLines, thrownText } from 'skein/plugin'
+import { Consolidation, LEVELS, write } from './consolidation.js'
 import { Expression } from './expression.js'
 
 const schema = {
@@ -44,13 +44,13 @@ export default {
         const problem = error ?? (typeof reply === 'symbol' ? undefined : reply.problem)
         if (problem === undefined) return
         errors.value++
-        const text = oneLine(textOf(problem))
+        const text = thrownText(problem)
         const matched = text.slice(0, MOST_MATCHED)
         // Nobody would tell of what is counted after the stop.
         const like = isStopped ? undefined : consolidations.find(({ rule }) => rule.expression.matches(matched))
         if (like?.count() === false) return
         write(host.log, like?.rule.level ?? 'error', lineOf(query, flags & RCODE, text))
-        for (const line of stackOf(error)) write(host.log, stackLevel, line)
+        for (const line of stackLines(error)) write(host.log, stackLevel, line)
       },
       stop() {
         isStopped = true
@@ -76,26 +76,4 @@ function consolidationsOf({ options, directive }: Config<typeof schema>, host: H
 /** CoreDNS's line: the rcode as a number, the question, the error. */
 function lineOf(query: Query, rcode: number, problem: string): string {
   return `${rcode} ${query.qname} ${query.qtype}: ${problem}`
-}
-
-/** Telling of an error must not raise another: some objects have no text, and a plugin in JavaScript may give any as `problem`. */
-function textOf(error: unknown): string {
-  try {
-    return error instanceof Error ? String(error.message) : String(error)
-  } catch {
-    return 'something without a text'
-  }
-}
-
-/** The lines of the stack of what was thrown, without its text, which has been told. */
-function stackOf(error: unknown): string[] {
-  try {
-    const stack = error instanceof Error ? String(error.stack ?? '') : ''
-    return stack
-      .split('\n')
-      .filter((line) => /^ +at /.test(line))
-      .map(oneLine)
-  } catch {
-    return []
-  }
 }

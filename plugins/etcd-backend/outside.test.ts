@@ -211,7 +211,7 @@ describe('what comes after the services', () => {
     const { rcode, edns } = await server.ask('a.z. A', { edns: 1232 })
     // Not a word of the store.
     expect([rcode, edns?.options.map(([code, data]) => [code, [...data]])]).toEqual(['SERVFAIL', [[15, [0, 0]]]])
-    expect(server.log.lines).toEqual(['[ERROR] a.z. A: a plugin failed: Error: boom'])
+    expect(server.log.lines).toEqual(['[ERROR] a.z. A: the plugin boom failed: Error: boom (at index.js:1)'])
   })
 })
 

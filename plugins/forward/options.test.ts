@@ -47,8 +47,8 @@ describe('a forward that is wrong is told with its place', () => {
       'forward . 127.0.0.1 {\npolicy randon\n}',
       'Corefile:3: forward: policy: expected one of random, round_robin, sequential, not "randon": did you mean random?'
     ],
-    ['forward . 127.0.0.1 {\npolicy\n}', 'Corefile:3: forward: policy: expected one of random, round_robin, sequential, not nothing'],
-    ['forward . 127.0.0.1 {\nndots\n}', 'Corefile:3: forward: ndots: expected a whole number from 0 to 127, not nothing'],
+    ['forward . 127.0.0.1 {\npolicy\n}', 'Corefile:3: forward: policy: expected POLICY: one of random, round_robin, sequential'],
+    ['forward . 127.0.0.1 {\nndots\n}', 'Corefile:3: forward: ndots: expected LABELS: a whole number from 0 to 127'],
     ['forward . 127.0.0.1 {\nndots -1\n}', 'Corefile:3: forward: ndots: expected a whole number from 0 to 127, not "-1"'],
     [
       'forward . 127.0.0.1 {\nread_timeout 2h\n}',
@@ -117,7 +117,7 @@ describe('a forward that is wrong is told with its place', () => {
       'forward . 127.0.0.1 {\npolicy fastest\n}',
       'Corefile:3: forward: policy: expected one of random, round_robin, sequential, not "fastest"'
     ],
-    ['forward . 127.0.0.1 {\npolicy random sequential\n}', 'Corefile:3: forward: policy: expected at most 1, not "sequential"'],
+    ['forward . 127.0.0.1 {\npolicy random sequential\n}', 'Corefile:3: forward: policy: expected at most 1 argument, not "sequential"'],
     ['forward . 127.0.0.1 {\nns_rotate\n}', 'Corefile:3: forward: ns_rotate: expected on or off, not nothing'],
     ['forward . 127.0.0.1 {\nns_rotate yes\n}', 'Corefile:3: forward: ns_rotate: expected on or off, not "yes"'],
     [
@@ -125,7 +125,7 @@ describe('a forward that is wrong is told with its place', () => {
       'Corefile:4: forward: policy: ns_rotate in line 3 says the same, expected one of the two'
     ],
     ['forward . 127.0.0.1 {\nndots two\n}', 'Corefile:3: forward: ndots: expected a whole number from 0 to 127, not "two"'],
-    ['forward . 127.0.0.1 {\nndots 2 3\n}', 'Corefile:3: forward: ndots: expected at most 1, not "3"'],
+    ['forward . 127.0.0.1 {\nndots 2 3\n}', 'Corefile:3: forward: ndots: expected at most 1 argument, not "3"'],
     ['forward . 127.0.0.1 {\nno_rec on\n}', 'Corefile:3: forward: no_rec: expected no argument, not "on"'],
     ['forward . 127.0.0.1 {\nforce_tcp yes\n}', 'Corefile:3: forward: force_tcp: expected no argument, not "yes"'],
     ['forward . 127.0.0.1 {\nforce_tcp\nforce_tcp\n}', 'Corefile:4: forward: force_tcp: stands in line 3 already, expected it once'],
@@ -140,9 +140,9 @@ describe('a forward that is wrong is told with its place', () => {
     ],
     [
       'forward . 127.0.0.1 {\nread_timeout\n}',
-      'Corefile:3: forward: read_timeout: expected a duration such as 30s or 5m, at least 1ms, at most 1h, not nothing'
+      'Corefile:3: forward: read_timeout: expected DURATION: a duration such as 30s or 5m, at least 1ms, at most 1h'
     ],
-    ['forward . 127.0.0.1 {\nexcept\n}', 'Corefile:3: forward: except: expected a zone such as . or example.org, not nothing'],
+    ['forward . 127.0.0.1 {\nexcept\n}', 'Corefile:3: forward: except: expected ZONES…: a zone such as . or example.org'],
     ['forward . 127.0.0.1 {\nmax_concurrent 1000\n}', 'Corefile:3: forward: max_concurrent: is not supported yet'],
     ['forward . 127.0.0.1 {\nhealth_check 5s no_rec\n}', 'Corefile:3: forward: health_check: is not supported yet'],
     ['forward . 127.0.0.1 {\nforce_tpc\n}', 'Corefile:3: forward: unknown option "force_tpc", did you mean force_tcp?']

@@ -334,7 +334,7 @@ describe('a wrong line is an error with file and line', () => {
       `prometheus "${address}"`,
       `Corefile:2: prometheus: expected an address with a port such as localhost:9153, not "${address}"`
     ]),
-    ['prometheus :9153 x', 'Corefile:2: prometheus: expected at most 1, not "x"'],
+    ['prometheus :9153 x', 'Corefile:2: prometheus: expected at most 1 argument, not "x"'],
     ['prometheus {\n    runtime_metrics on\n  }', 'Corefile:3: prometheus: runtime_metrics: expected no argument, not "on"'],
     ['prometheus {\n    tls web.yml\n  }', 'Corefile:3: prometheus: tls: is not supported yet, expected the line left out'],
     ['prometheus\n  prometheus', 'Corefile:3: prometheus: may stand only once in a server block, and stands in line 2 already']

@@ -1,13 +1,18 @@
 import { ConfigError, type Directive } from '../corefile/directive.js'
 import { readBySchema } from '../corefile/read-schema.js'
 import type { Schema } from '../corefile/schema.js'
-import type { Layer, Plugin } from '../plugin.js'
+import { isError, thrownText } from '../message/one-line.js'
+import type { Layer } from '../plugin.js'
+import { attempting, type ReportError } from './attempt.js'
+import { layerProblem } from './check-layer.js'
+import { DIRECTIVE_NAME } from './check-plugin.js'
 import { Chains } from './compose.js'
 import { PluginHost } from './host.js'
-import { isBuiltIn, loadPlugin, urlOf } from './load.js'
+import { isBuiltIn, loadPlugin, nearDirective, urlOf } from './load.js'
 import { checkRepeats, inOrder, type Use } from './place.js'
 import { CHAIN_SCHEMAS, NOTHING_SAID, type Said } from './said.js'
 import type { BlockScope } from './scope.js'
+import { thrownAt } from './thrown-at.js'
 
 /** What a directive takes whose plugin says nothing: no argument, no block. */
 const NOTHING: Schema = { about: '' }
@@ -28,7 +33,7 @@ export interface BuiltChain {
 /** How a chain is built that will never run, to be checked. */
 export interface BuildOptions {
   /** Takes an error and has the rest built without what is wrong; without it the first one is thrown. */
-  readonly report?: ((error: ConfigError) => void) | undefined
+  readonly report?: ReportError | undefined
   /** Leaves out what is no plugin of Skein's own. */
   readonly builtInOnly?: boolean | undefined
 }
@@ -45,7 +50,7 @@ export async function buildChain(
   const uses: Use[] = []
   for (const directive of directives.filter(({ name }) => !CHAIN_SCHEMAS.has(name))) {
     await attempt(async () => {
-      if (options.builtInOnly === true && isLeftOut(directive, scope.generation.folder, said)) leftOut.push(directive)
+      if (isLeftOut(directive, scope.generation.folder, said, options)) leftOut.push(directive)
       else uses.push({ ...(await loadPlugin(directive, scope.generation.folder, said.plugins)), directive })
     })
   }
@@ -55,50 +60,40 @@ export async function buildChain(
     (use, index) => use.plugin.repeatable === true || uses.findIndex(({ plugin }) => plugin === use.plugin) === index
   )
   const configured: Configured[] = []
-  for (const use of inOrder(once, said.order)) await attempt(async () => configured.push({ ...use, layer: await layerOf(use, scope) }))
+  for (const use of inOrder(once, said.order)) await attempt(async () => configured.push({ ...use, layer: await setUp(use, scope) }))
   const chains = new Chains(configured.map(({ layer, plugin }) => ({ layer, classes: plugin.classes ?? ['IN'] })))
   return { configured, chains, leftOut }
 }
 
-/** Runs a step; where errors are reported, what it throws is, and the next one follows. */
-export function attempting(report: BuildOptions['report']): (step: () => unknown) => Promise<void> {
-  return async (step) => {
-    try {
-      await step()
-    } catch (error) {
-      if (report === undefined || !(error instanceof ConfigError)) throw error
-      report(error)
-    }
-  }
+/** Whether a directive belongs to a third party that is not imported; one that nobody has may belong to a plugin that a line names. */
+function isLeftOut(directive: Directive, folder: string, { plugins, unread }: Said, { builtInOnly }: BuildOptions): boolean {
+  const { name } = directive
+  if (isBuiltIn(name) || plugins.has(name) || !DIRECTIVE_NAME.test(name)) return false
+  if (builtInOnly !== true && unread.length === 0) return false
+  const isInstalled = urlOf(directive, folder) !== undefined
+  if (builtInOnly === true) return isInstalled || unread.length > 0
+  // What is wrong with the line is told already, and a slip is one whatever the line names.
+  return !isInstalled && unread.length > 0 && nearDirective(name, folder, plugins) === undefined
 }
 
-/** Whether a directive belongs to a third party; one that nobody has may belong to a plugin that a line names. */
-function isLeftOut(directive: Directive, folder: string, { unread }: Said): boolean {
-  return !isBuiltIn(directive.name) && (urlOf(directive, folder) !== undefined || unread.length > 0)
-}
-
-async function layerOf({ plugin, directive }: Use, scope: BlockScope): Promise<Layer> {
-  const layer: unknown = await setUp(plugin, directive, scope)
-  return isLayer(layer) ? layer : directive.fail('its plugin has set up no layer')
-}
-
-async function setUp(plugin: Plugin, directive: Directive, scope: BlockScope): Promise<unknown> {
+/** Has a plugin read its configuration. Whatever it throws becomes a ConfigError at the place of its directive. */
+async function setUp({ plugin, directive, url }: Use, scope: BlockScope): Promise<Layer> {
+  const config = readBySchema(directive, plugin.schema ?? NOTHING)
+  let layer: unknown
   try {
-    return await plugin.setup(readBySchema(directive, plugin.schema ?? NOTHING), new PluginHost(scope, directive))
+    layer = await plugin.setup(config, new PluginHost(scope, directive))
   } catch (error) {
-    // What has a code says in one line what the operator can mend; anything else is a fault of the plugin.
-    if (error instanceof Error && String((error as { code?: unknown }).code).startsWith('SKEIN_')) throw error
-    throw new ConfigError(
-      `${directive.name}: its plugin failed to set up: ${error instanceof Error ? error.message : String(error)}`,
-      directive.at,
-      { cause: error }
-    )
+    throw setUpError(error, directive, url)
   }
+  const problem = layerProblem(layer)
+  if (problem !== undefined) throw new ConfigError(`${directive.name}: ${problem}`, directive.at)
+  return layer as Layer
 }
 
-/** A plugin in plain JavaScript may return anything; one in TypeScript cannot. */
-function isLayer(layer: unknown): layer is Layer {
-  if (typeof layer !== 'object' || layer === null) return false
-  const { handle } = layer as Layer
-  return handle === undefined || typeof handle === 'function'
+function setUpError(error: unknown, { name, at }: Directive, url: string | undefined): ConfigError {
+  if (isError(error) && error instanceof ConfigError)
+    return error.at === undefined ? new ConfigError(`${name}: ${error.problem}`, at, { cause: error }) : error
+  const place = url === undefined ? undefined : thrownAt(error, url)
+  const where = place === undefined ? '' : ` (at ${place})`
+  return new ConfigError(`${name}: its plugin failed to set up: ${thrownText(error)}${where}`, at, { cause: error })
 }

@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { type ConfigError, Directive } from '../corefile/directive.js'
 import { serverOf } from '../testing.js'
@@ -84,7 +84,10 @@ describe('a directive that nobody has is an error that helps', () => {
     ['acl', 'acl: CoreDNS has this directive, Skein does not have it yet'],
     ['../../etc', '"../../etc" is no directive: a name has lower-case letters, digits, "-" and "_"'],
     ['/etc/passwd', '"/etc/passwd" is no directive: a name has lower-case letters, digits, "-" and "_"'],
-    ['Log', '"Log" is no directive: a name has lower-case letters, digits, "-" and "_"'],
+    ['Log', 'unknown directive "Log": did you mean log?'],
+    ['Etcd-Backend-2', '"Etcd-Backend-2" is no directive: a name has lower-case letters, digits, "-" and "_"'],
+    ['oder', 'unknown directive "oder": did you mean order?'],
+    ['import', 'import: takes in a file or a snippet, in a Corefile; it is no plugin'],
     ['constructor', 'unknown directive "constructor": known are']
   ])('%s', async (name, message) => {
     expect(await problemOf(name)).toContain(`Corefile:7: ${message}`)
@@ -94,20 +97,46 @@ describe('a directive that nobody has is an error that helps', () => {
 describe('a package that is no such plugin is an error with file and line', () => {
   test.each<[string, string, object, string]>([
     ['another interface', hello().replace('api: 1', 'api: 9'), {}, 'hello: it speaks plugin interface 9, this Skein speaks 1'],
-    ['no interface', hello().replace('api: 1,', ''), {}, 'hello: it speaks plugin interface undefined, this Skein speaks 1'],
-    ['another name', hello('other'), {}, 'hello: its package does not export a plugin named hello by default'],
-    ['no default export', 'export const setup = 1', {}, 'hello: its package does not export a plugin named hello by default'],
-    ['a default export that is null', 'export default null', {}, 'hello: its package does not export a plugin named hello by default'],
-    ['no setup', `export default { name: 'hello', api: 1 }`, {}, 'hello: its package does not export a plugin named hello by default'],
-    ['a class that is none', hello('hello', `classes: ['in'],`), {}, 'hello: it asks for questions of class "in", which is none'],
+    ['no default export', 'export const setup = 1', {}, 'hello: it has no default export, found the named setup, expected a plugin: '],
     [
       'an import that is missing',
       `import 'no-such-package'\n${hello()}`,
       {},
       `hello: skein-plugin-hello cannot be loaded: Cannot find package 'no-such-package'`
     ],
-    ['a mistake in its text', 'export default {', {}, 'hello: skein-plugin-hello cannot be loaded: Unexpected end of input'],
-    ['a fault while it is read', 'throw new Error("one\\ntwo")', {}, 'hello: skein-plugin-hello cannot be loaded: one two'],
+    [
+      'a mistake in its text',
+      'export default {',
+      {},
+      'hello: skein-plugin-hello cannot be loaded: Unexpected end of input (node --check /'
+    ],
+    [
+      'one in CommonJS',
+      '\nmodule.exports = { x: foo bar }',
+      { type: 'commonjs' },
+      "hello: skein-plugin-hello cannot be loaded: Unexpected identifier 'bar' (at index.js:2)"
+    ],
+    ['nothing to import', '', { exports: undefined, main: undefined }, 'hello: there is nothing to import in /'],
+    [
+      'an import that another of its files has not',
+      "\nimport { nope } from './package.json' with { type: 'json' }",
+      {},
+      "does not provide an export named 'nope' (at index.js:2)"
+    ],
+    [
+      'a fault while it is read',
+      '\n\nthrow new Error("one\\ntwo\\u001b[31m")',
+      {},
+      'hello: skein-plugin-hello cannot be loaded: one two [31m (at index.js:3)'
+    ],
+    [
+      'something thrown that has no text',
+      'throw Object.create(null)',
+      {},
+      'hello: skein-plugin-hello cannot be loaded: something without a text'
+    ],
+    ['nothing thrown', 'throw null', {}, 'hello: skein-plugin-hello cannot be loaded: null'],
+    ['exports that are not there', hello(), { exports: './gone.js' }, 'hello: skein-plugin-hello cannot be loaded: Cannot find module'],
     [
       'an exports map for `import` alone',
       hello(),
@@ -124,24 +153,67 @@ describe('a package that is no such plugin is an error with file and line', () =
     const name = 'hello'
     const folder = installed(name, source, manifest)
     if ('main' in manifest) rmSync(join(folder, 'node_modules', 'skein-plugin-hello', 'index.js'))
-    expect(await problemOf(name, folder)).toContain(`Corefile:7: ${message}`)
+    expect(await problemOf(name, folder)).toMatch(/^Corefile:7: /)
+    expect(await problemOf(name, folder)).toContain(message)
   })
 })
 
-describe('what a plugin sets up is looked at', () => {
+describe('a slip of a directive is told from one that nobody has', () => {
+  const folder = installed('greeting', hello('greeting'))
+  const mine = { plugin: { name: 'mine', api: 1, setup: () => ({}) } } as const
+
   test.each<[string, string]>([
-    ['nothing', 'setup() {}'],
-    ['a number', 'setup: () => 1'],
-    ['a handler that is none', `setup: () => ({ handle: 'no' })`]
-  ])('%s is no layer', async (_title, setup) => {
-    const folder = installed('hello', `export default { name: 'hello', api: 1, ${setup} }`)
-    await expect(serverOf('. {\n  hello\n}', { file: join(folder, 'Corefile') })).rejects.toMatchObject({
+    ['greting', 'unknown directive "greting": did you mean greeting?'],
+    ['Greeting', 'unknown directive "Greeting": did you mean greeting?'],
+    ['mien', 'unknown directive "mien": did you mean mine?']
+  ])('%s, among what is installed and named', async (name, problem) => {
+    await expect(loadPlugin(directive(name), folder, new Map([['mine', mine]]))).rejects.toThrow(`Corefile:7: ${problem}`)
+  })
+})
+
+describe('whatever a plugin throws while it is set up is an error at its line', () => {
+  test.each<[string, string]>([
+    ["throw new Error('boom')", 'its plugin failed to set up: boom (at index.js:2)'],
+    ["throw Object.assign(new Error('boom'), { code: 'SKEIN_BOOM' })", 'its plugin failed to set up: boom (at index.js:2)'],
+    ["throw new Error('one\\ntwo\\u001b[31m')", 'its plugin failed to set up: one two [31m (at index.js:2)'],
+    ["await null; throw new TypeError('late')", 'its plugin failed to set up: late (at index.js:2)'],
+    ['undefined.x', "its plugin failed to set up: Cannot read properties of undefined (reading 'x') (at index.js:2)"],
+    ['new URL("nonsense")', 'its plugin failed to set up: Invalid URL (at index.js:2)'],
+    ['throw Object.create(null)', 'its plugin failed to set up: something without a text'],
+    ["throw 'a text'", 'its plugin failed to set up: a text'],
+    ['throw undefined', 'its plugin failed to set up: undefined'],
+    ['throw new Proxy({}, { getPrototypeOf() { throw 1 } })', 'its plugin failed to set up: something without a text'],
+    ["config.fail('one\\ntwo')", 'one two']
+  ])('%s', async (body, problem) => {
+    const folder = installed('hello', `export default { name: 'hello', api: 1, async setup(config) {\n${body} } }`)
+    const file = join(folder, 'Corefile')
+    await expect(serverOf('. {\n  hello\n}', { file })).rejects.toMatchObject({
       code: 'SKEIN_CONFIG',
-      message: `${join(folder, 'Corefile')}:2: hello: its plugin has set up no layer`
+      message: `${file}:2: hello: ${problem}`
     })
   })
 
-  test('a layer of nothing is one', async () => {
+  test('which names a file of its package, and none of another', async () => {
+    const folder = installed(
+      'hello',
+      "import { parse } from 'other'\nimport { use } from './lib/use.js'\nexport default { name: 'hello', api: 1, setup: () => use(parse) }"
+    )
+    for (const [path, text] of [
+      ['skein-plugin-hello/lib/use.js', '\n\nexport const use = (parse) => parse()'],
+      ['other/index.js', "export function parse() { throw new Error('boom') }"],
+      ['other/package.json', '{"type":"module","exports":"./index.js"}']
+    ] as const) {
+      mkdirSync(dirname(join(folder, 'node_modules', path)), { recursive: true })
+      writeFileSync(join(folder, 'node_modules', path), text)
+    }
+    await expect(serverOf('. {\n  hello\n}', { file: join(folder, 'Corefile') })).rejects.toThrow(
+      'hello: its plugin failed to set up: boom (at lib/use.js:3)'
+    )
+  })
+})
+
+describe('what a plugin sets up', () => {
+  test('may be a layer of nothing', async () => {
     const folder = installed('hello', `export default { name: 'hello', api: 1, setup: async () => ({}) }`)
     const server = await serverOf('. {\n  hello\n}', { file: join(folder, 'Corefile') })
     expect((await server.ask('example.org. A')).rcode).toBe('REFUSED')

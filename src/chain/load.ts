@@ -1,13 +1,13 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { ConfigError, type Directive, nearest, shown } from '../corefile/directive.js'
-import { classNumber } from '../message/registry.js'
-import { API_VERSION, type Plugin } from '../plugin.js'
-import { BUILT_IN, directiveName, pluginName, SPELLINGS, STANDARD_ORDER } from './order.js'
-
-/** What a directive may be called. It also keeps paths out of the import below. */
-const NAME = /^[a-z][a-z0-9_-]*$/
+import { isError, thrownText } from '../message/one-line.js'
+import type { Plugin } from '../plugin.js'
+import { checkPlugin, DIRECTIVE_NAME } from './check-plugin.js'
+import { installedPackages } from './installed.js'
+import { BUILT_IN, CHAIN_DIRECTIVES, directiveName, pluginName, SPELLINGS, STANDARD_ORDER } from './order.js'
+import { thrownAt } from './thrown-at.js'
 
 /** A plugin that was imported. */
 export interface Loaded {
@@ -28,13 +28,11 @@ export async function loadPlugin(
   named: ReadonlyMap<string, Loaded> = new Map()
 ): Promise<Loaded> {
   const { name, at } = directive
-  const folder = pluginName(name)
-  if (isBuiltIn(name))
-    return { plugin: checkOwn(await import(new URL(`../../plugins/${folder}/index.js`, import.meta.url).href), folder, directive) }
+  if (isBuiltIn(name)) return { plugin: checkOwn(await import(builtInUrl(pluginName(name))), pluginName(name), directive) }
   const said = named.get(name)
   if (said !== undefined) return said
   const url = urlOf(directive, corefileFolder)
-  if (url === undefined) throw new ConfigError(unknown(name), at)
+  if (url === undefined) throw new ConfigError(missing(name, corefileFolder, named), at)
   return { plugin: checkOwn(await importPlugin(url, `skein-plugin-${name}`, directive), name, directive), url }
 }
 
@@ -44,11 +42,15 @@ export function isBuiltIn(directive: string): boolean {
   return BUILT_IN.includes(plugin) && directiveName(plugin) === directive
 }
 
+/** What a plugin of Skein's own is imported from. */
+export function builtInUrl(plugin: string): string {
+  return new URL(`../../plugins/${plugin}/index.js`, import.meta.url).href
+}
+
 /** Where the package `skein-plugin-NAME` of a directive is; undefined where it is nowhere. */
 export function urlOf(directive: Directive, corefileFolder: string): string | undefined {
-  const { name, at } = directive
-  if (!NAME.test(name)) throw new ConfigError(`${shown(name)} is no directive: a name has lower-case letters, digits, "-" and "_"`, at)
-  return packageUrl(`skein-plugin-${name}`, corefileFolder, directive)
+  const { name } = directive
+  return DIRECTIVE_NAME.test(name) ? packageUrl(`skein-plugin-${name}`, corefileFolder, directive) : undefined
 }
 
 /** Imports a plugin's module; `spec` is how messages call it. */
@@ -56,7 +58,7 @@ export async function importPlugin(url: string, spec: string, { name, at }: Dire
   try {
     return await import(url)
   } catch (error) {
-    throw new ConfigError(`${name}: ${spec} cannot be loaded: ${reasonOf(error)}`, at, { cause: error })
+    throw new ConfigError(`${name}: ${spec} cannot be loaded: ${reasonOf(error, url)}`, at, { cause: error })
   }
 }
 
@@ -75,48 +77,49 @@ export function packageUrl(spec: string, folder: string, { name, at }: Directive
   return undefined
 }
 
-function reasonOf(error: unknown): string {
+function reasonOf(error: unknown, url?: string): string {
+  if (!isError(error)) return thrownText(error)
   // Node's words for it are long, and name the one condition that it looked for.
-  if ((error as NodeJS.ErrnoException).code === 'ERR_PACKAGE_PATH_NOT_EXPORTED') {
+  if (error.code === 'ERR_PACKAGE_PATH_NOT_EXPORTED') {
     return 'the `exports` of its package.json must be a path, or have `default`'
   }
-  return (error instanceof Error ? error.message : String(error)).replace(/\s+/g, ' ')
+  const text = thrownText(error)
+  if (url === undefined) return text
+  const place = thrownAt(error, url)
+  if (place !== undefined) return `${text} (at ${place})`
+  // For modules Node keeps the place to itself, unless the error ends the process.
+  return error instanceof SyntaxError ? `${text} (node --check ${fileURLToPath(url)} shows where)` : text
 }
 
-function unknown(name: string): string {
+/** The directive that is most likely meant, among those that there are here. */
+export function nearDirective(name: string, folder: string, named: ReadonlyMap<string, Loaded>): string | undefined {
+  if (BUILT_IN.includes(name)) return directiveName(name)
+  const installed = installedPackages(folder).map(({ directive }) => directive)
+  return nearest(name, [...BUILT_IN.map(directiveName), ...CHAIN_DIRECTIVES, ...named.keys(), ...installed])
+}
+
+function missing(name: string, folder: string, named: ReadonlyMap<string, Loaded>): string {
+  const empty = installedPackages(folder).find(({ directive }) => directive === name)
+  if (empty === undefined) return unknown(name, nearDirective(name, folder, named))
+  return `${name}: there is nothing to import in ${empty.folder}, expected an index.js, or \`exports\` in its package.json`
+}
+
+function unknown(name: string, near: string | undefined): string {
+  if (name === 'import') return 'import: takes in a file or a snippet, in a Corefile; it is no plugin'
   if (SPELLINGS.has(name) || (STANDARD_ORDER.includes(name) && directiveName(name) === name))
     return `${name}: CoreDNS has this directive, Skein does not have it yet`
-  const known = BUILT_IN.map(directiveName)
-  const near = BUILT_IN.includes(name) ? directiveName(name) : nearest(name, known)
   // A slip must not be an invitation to install a package of that name.
   if (near !== undefined) return `unknown directive ${shown(name)}: did you mean ${near}?`
-  return `unknown directive ${shown(name)}: known are ${known.sort().join(', ')}. For a plugin from npm: npm install skein-plugin-${name}`
+  if (!DIRECTIVE_NAME.test(name)) return `${shown(name)} is no directive: a name has lower-case letters, digits, "-" and "_"`
+  const known = BUILT_IN.map(directiveName).sort().join(', ')
+  return `unknown directive ${shown(name)}: known are ${known}. For a plugin from npm: npm install skein-plugin-${name}`
 }
 
 /** Checks a plugin that its directive has found: by its name, or by the spellings that it has. */
 function checkOwn(module: { default?: unknown }, name: string, directive: Directive): Plugin {
-  const plugin = module.default as Partial<Plugin> | undefined
-  if (typeof plugin?.setup !== 'function' || plugin.name !== name) {
-    throw new ConfigError(`${name}: its package does not export a plugin named ${name} by default`, directive.at)
-  }
-  const checked = checkPlugin(module, name, directive)
+  const checked = checkPlugin(module, name, directive.at, name)
   const directives = checked.directives ?? [name]
   if (!directives.includes(directive.name))
     throw new ConfigError(`${directive.name}: its plugin ${name} is configured by ${directives.join(', ')}`, directive.at)
   return checked
-}
-
-/** Checks what a module exports; `spec` is how messages call it. */
-export function checkPlugin(module: { default?: unknown }, spec: string, { at }: Directive): Plugin {
-  const plugin = module.default as Partial<Plugin> | undefined
-  if (typeof plugin?.setup !== 'function' || typeof plugin.name !== 'string' || !NAME.test(plugin.name)) {
-    throw new ConfigError(`${spec}: it does not export a plugin by default: an object with name, api and setup`, at)
-  }
-  if (plugin.api !== API_VERSION)
-    throw new ConfigError(`${spec}: it speaks plugin interface ${String(plugin.api)}, this Skein speaks ${API_VERSION}`, at)
-  if (plugin.classes !== undefined && !Array.isArray(plugin.classes)) throw new ConfigError(`${spec}: its classes must be a list`, at)
-  // A class that does not exist would be a plugin that is never asked.
-  const odd = plugin.classes?.find((name) => name !== '*' && classNumber(name) === undefined)
-  if (odd !== undefined) throw new ConfigError(`${spec}: it asks for questions of class ${shown(odd)}, which is none`, at)
-  return plugin as Plugin
 }

@@ -56,6 +56,9 @@ export const BUILT_IN: readonly string[] = [
   'whoami'
 ]
 
+/** The directives of the chain itself, behind which no plugin is. */
+export const CHAIN_DIRECTIVES: readonly string[] = ['order', 'plugin']
+
 /** The plugin behind a directive. */
 export function pluginName(directive: string): string {
   return SPELLINGS.get(directive) ?? directive

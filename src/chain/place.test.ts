@@ -41,17 +41,6 @@ describe('the layers of a server block', () => {
   ])('%s', (_title, uses, expected) => {
     expect(names(uses)).toBe(expected)
   })
-
-  test.each<[string, unknown, string]>([
-    ['a third party', { after: 'hello' }, 'hello'],
-    ['nothing', {}, 'undefined'],
-    ['a text', 'before cache', 'undefined']
-  ])('cannot stand next to %s', (_title, order, anchor) => {
-    const geo = use('geo', { order: order as { after: string } })
-    expect(() => inOrder([use('hello'), geo])).toThrow(
-      `Corefile:${geo.directive.at.line}: geo: it asks to stand next to ${anchor}, which is no built-in plugin`
-    )
-  })
 })
 
 describe('a directive that stands twice', () => {
@@ -61,6 +50,13 @@ describe('a directive that stands twice', () => {
     expect(() => checkRepeats([one, use('log'), two])).toThrow(
       `Corefile:${lines[1]}: etcd: may stand only once in a server block, and stands in line ${lines[0]} already`
     )
+  })
+
+  test('names the file of the other line where that is another', () => {
+    const one = use('cache')
+    const two: Use = { ...one, directive: new Directive('cache', [], { file: 'sub/i.conf', line: 2, column: 1 }, ['.']) }
+    expect(() => checkRepeats([two, one])).toThrow(`stands in sub/i.conf:2 already`)
+    expect(() => checkRepeats([one, two])).toThrow(`sub/i.conf:2: cache: may stand only once in a server block, and stands in Corefile:`)
   })
 
   test('is none where its plugin is repeatable', () => {

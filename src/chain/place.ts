@@ -1,7 +1,7 @@
-import { ConfigError, type Directive } from '../corefile/directive.js'
+import { ConfigError, type Directive, placeFrom } from '../corefile/directive.js'
 import type { Plugin } from '../plugin.js'
 import { pluginName, STANDARD_ORDER } from './order.js'
-import type { Put } from './said.js'
+import type { Put } from './order-lines.js'
 
 /** A directive with the plugin that it configures. */
 export interface Use {
@@ -19,14 +19,12 @@ export function inOrder(uses: readonly Use[], order: ReadonlyMap<string, Put> = 
     .map(([, use]) => use)
 }
 
-function placeOf({ plugin, directive }: Use): number {
+/** What a plugin wishes was looked at when it was loaded. */
+function placeOf({ plugin }: Use): number {
   const place = STANDARD_ORDER.indexOf(plugin.name)
   if (place >= 0) return place
   const { before, after } = (plugin.order ?? { before: 'forward' }) as { before?: string; after?: string }
-  const anchor = String(before ?? after)
-  const index = STANDARD_ORDER.indexOf(pluginName(anchor))
-  if (index < 0) throw new ConfigError(`${plugin.name}: it asks to stand next to ${anchor}, which is no built-in plugin`, directive.at)
-  return index + (before === undefined ? 0.5 : -0.5)
+  return STANDARD_ORDER.indexOf(pluginName(before ?? after ?? '')) + (before === undefined ? 0.5 : -0.5)
 }
 
 /** Refuses a directive that stands twice in a server block where its plugin makes one layer. */
@@ -36,7 +34,7 @@ export function checkRepeats(uses: readonly Use[]): void {
     const before = first.get(plugin.name)
     if (before !== undefined && plugin.repeatable !== true) {
       throw new ConfigError(
-        `${directive.name}: may stand only once in a server block, and stands in line ${before.at.line} already`,
+        `${directive.name}: may stand only once in a server block, and stands in ${placeFrom(before.at, directive.at)} already`,
         directive.at
       )
     }

@@ -25,6 +25,8 @@ beforeAll(() => {
   writeFileSync(join(folder, 'empty.js'), 'export const x = 1')
   writeFileSync(join(folder, 'broken.js'), 'export default {')
   writeFileSync(join(folder, 'log.js'), text('log'))
+  mkdirSync(join(folder, 'folder'))
+  writeFileSync(join(folder, 'folder', 'index.js'), text('folder'))
   const scoped = join(folder, 'node_modules', '@corp', 'geo')
   mkdirSync(scoped, { recursive: true })
   writeFileSync(join(scoped, 'package.json'), '{"type":"module","exports":"./index.js"}')
@@ -57,6 +59,14 @@ describe('the operator names plugins and puts them in order', () => {
     expect(await wordsOf(corefile)).toBe(words)
   })
 
+  test('next to a built-in one that was put elsewhere itself', async () => {
+    const lines = 'order chaos before acl\n  order mine before chaos\n  order geo after chaos\n  order log before chaos'
+    const corefile = `. {\n  plugin ./mine.js\n  plugin @corp/geo\n  chaos\n  geo\n  mine\n  cache\n  log\n  ${lines}\n}`
+    const server = await serverOf(corefile, { file })
+    expect(server.instance.blocks[0]?.chain.configured.map(({ plugin }) => plugin.name)).toEqual(['mine', 'log', 'chaos', 'geo', 'cache'])
+    await server.stop()
+  })
+
   test('a built-in plugin may be put elsewhere as well', async () => {
     expect(await wordsOf('. {\n  plugin ./mine.js\n  order whoami before dns64\n  mine\n  whoami\n}')).toBe('')
   })
@@ -64,14 +74,30 @@ describe('the operator names plugins and puts them in order', () => {
 
 describe('what cannot be done says what to type', () => {
   test.each<[string, RegExp]>([
-    ['plugin', /Corefile:2: plugin: expected a path, not nothing$/],
-    ['plugin ./mine.js again', /Corefile:2: plugin: expected at most 1.*, not "again"$/],
-    ['plugin ./nothere.js', /Corefile:2: plugin: \.\/nothere\.js cannot be loaded: Cannot find module/],
+    ['plugin', /Corefile:2: plugin: expected a package or a path, not nothing$/],
+    ['plugin ./mine.js again', /Corefile:2: plugin: expected at most 1 argument, not "again"$/],
+    ['plugin ./nothere.js', /Corefile:2: plugin: \.\/nothere\.js cannot be loaded: there is no such file$/],
     [
       'plugin @corp/nothere',
       /Corefile:2: plugin: there is no package @corp\/nothere here: npm install @corp\/nothere; a file is a path such as \.\/mine\.js$/
     ],
-    ['plugin ./empty.js', /Corefile:2: \.\/empty\.js: it does not export a plugin by default: an object with name, api and setup$/],
+    ['plugin ./folder', /Corefile:2: plugin: \.\/folder is a folder, expected a file: did you mean \.\/folder\/index\.js\?$/],
+    ['plugin .', /Corefile:2: plugin: \. is a folder, expected a file$/],
+    ['plugin mine.js', /Corefile:2: plugin: there is no package mine\.js here: did you mean \.\/mine\.js\?$/],
+    ['plugin mine', /Corefile:2: plugin: there is no package mine here: did you mean \.\/mine\.js\?$/],
+    ['plugin folder', /Corefile:2: plugin: there is no package folder here: did you mean \.\/folder\/index\.js\?$/],
+    ['plugin folder/index.js', /Corefile:2: plugin: there is no package folder\/index\.js here: did you mean \.\/folder\/index\.js\?$/],
+    ...['corp/geo', 'https://example.org/mine.js', 'file:///mine.js', 'node:fs', 'fs', '@corp', '@corp/geo/x', '"two words"', 'a\\b'].map(
+      (spec): [string, RegExp] => [
+        `plugin ${spec}`,
+        /Corefile:2: plugin: expected the name of a package, or a path such as \.\/mine\.js, not "[^"]+"$/
+      ]
+    ),
+    ['plugin ""', /Corefile:2: plugin: expected a package or a path, not ""$/],
+    [
+      'plugin ./empty.js',
+      /Corefile:2: \.\/empty\.js: it has no default export, found the named x, expected a plugin: an object with name, api and setup$/
+    ],
     ['plugin ./broken.js', /Corefile:2: plugin: \.\/broken\.js cannot be loaded: /],
     ['plugin ./old.js', /Corefile:2: \.\/old\.js: it speaks plugin interface 7, this Skein speaks 1$/],
     ['plugin ./log.js', /Corefile:2: plugin: "\.\/log\.js" is configured by log, which is a directive of Skein$/],
@@ -79,8 +105,18 @@ describe('what cannot be done says what to type', () => {
       'plugin ./mine.js\n  plugin ./mine.js\n  plugin ./other.js\n  plugin @corp/geo\n  order mine before cahce',
       /Corefile:6: order: "cahce" is no built-in plugin: did you mean cache\?$/
     ],
+    ['order cache before cache', /Corefile:2: order: cache cannot stand before itself, expected another plugin$/],
+    ['order etcd after etcd', /Corefile:2: order: etcd cannot stand after itself, expected another plugin$/],
+    [
+      'order etcd before cache\n  order cache before etcd',
+      /Corefile:3: order: cannot be together with order etcd before cache in line 2, expected one of them less$/
+    ],
+    [
+      'order log before cache\n  order cache before chaos\n  order chaos before log',
+      /Corefile:4: order: cannot be together with order log before cache in line 2 and order cache before chaos in line 3, expected one/
+    ],
     ['order mine next cache', /Corefile:2: order: expected one of before, after, not "next"/],
-    ['order mine before cache\n  order mine after acl', /Corefile:3: order: \S+Corefile:2 puts mine elsewhere, expected it once$/]
+    ['order mine before cache\n  order mine after acl', /Corefile:3: order: line 2 puts mine elsewhere, expected it once$/]
   ])('%j', async (lines, message) => {
     await expect(serverOf(`. {\n  ${lines}\n}`, { file })).rejects.toMatchObject({
       code: 'SKEIN_CONFIG',
@@ -91,7 +127,7 @@ describe('what cannot be done says what to type', () => {
   test('two plugins for one directive name both lines', async () => {
     writeFileSync(join(folder, 'mine-too.js'), text('mine'))
     await expect(serverOf('. {\n  plugin ./mine.js\n  plugin ./mine-too.js\n}', { file })).rejects.toThrow(
-      /Corefile:3: plugin: \S+Corefile:2 names another plugin for the directive mine$/
+      /Corefile:3: plugin: line 2 names another plugin for the directive mine$/
     )
   })
 })

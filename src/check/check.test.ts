@@ -121,7 +121,24 @@ describe('what keeps the server from starting is an error, and all of it is told
     [
       'a plugin that is not there',
       '. {\n  plugin ./nothere.js\n  whoami\n}',
-      ['configuration Corefile:2: plugin: ./nothere.js cannot be loaded: ']
+      ['configuration Corefile:2: plugin: ./nothere.js cannot be loaded: there is no such file']
+    ],
+    [
+      'an order that is wrong, beside plugins that are right',
+      '. {\n  plugin ./mine.js\n  order cache befor acl\n  order mine before cahce\n  order mine after acl\n  mine\n  whoami\n}',
+      [
+        'configuration Corefile:3: order: expected one of before, after, not "befor": did you mean before?',
+        'configuration Corefile:4: order: "cahce" is no built-in plugin: did you mean cache?'
+      ]
+    ],
+    [
+      'several plugins that are wrong, whose directives are not told of again',
+      '. {\n  plugin ./nothere.js\n  plugin ./mine.js\n  plugin corp/geo\n  nothere\n  geo\n  mine\n  chache\n  whoami\n}',
+      [
+        'configuration Corefile:2: plugin: ./nothere.js cannot be loaded: there is no such file',
+        'configuration Corefile:4: plugin: expected the name of a package, or a path such as ./mine.js, not "corp/geo"',
+        'configuration Corefile:8: unknown directive "chache": did you mean cache?'
+      ]
     ]
   ])('%s', async (_title, corefile, errors) => {
     const all = await found(corefile)
@@ -272,6 +289,16 @@ describe('what is most likely not meant is a warning', () => {
       'paths before the folder that they hang on',
       '. {\n  root .\n  forward . 192.0.2.53\n  order root after forward\n}',
       ["unsafe-order Corefile:4: order: forward stands before root: what forward names hangs on the Corefile's folder"]
+    ],
+    [
+      'lines for what nobody has',
+      '. {\n  plugin ./mine.js\n  mine\n  order chache before acl\n  order mien before acl\n  order zzzzz before acl\n  order adl after log\n  whoami\n}',
+      [
+        'unused-line Corefile:4: order: no server block has chache: did you mean cache?',
+        'unused-line Corefile:5: order: no server block has mien: did you mean mine?',
+        'unused-line Corefile:6: order: no server block has zzzzz',
+        'unused-line Corefile:7: order: no server block has adl: did you mean acl?'
+      ]
     ],
     [
       'lines for what is not there',

@@ -1,6 +1,6 @@
 /** Questions that never come where they are meant to go. */
 import type { Configured } from '../chain/build.js'
-import type { Directive } from '../corefile/directive.js'
+import { type Directive, placeFrom } from '../corefile/directive.js'
 import { isWithin } from '../message/name.js'
 import { type Instance, isWhole } from '../process/instance.js'
 import type { BuiltBlock } from '../process/plan.js'
@@ -30,7 +30,7 @@ function layerFindings(use: Configured, before: readonly Configured[], built: Bu
     (other) => sees(other, use) && inside.every((zone) => other.layer.reach?.ends?.some((end) => isWithin(zone, end)))
   )
   if (ending !== undefined) {
-    const why = `${ending.directive.name} in ${placeIn(ending.directive, directive)} stands before it and answers all`
+    const why = `${ending.directive.name} in ${placeFrom(ending.directive.at, directive.at)} stands before it and answers all`
     return [warning('unreachable', `${directive.name}: it is never asked: ${why}`, directive.at)]
   }
   if (use.layer.reach?.zones === undefined) return []
@@ -64,10 +64,6 @@ function sees(one: Configured, other: Configured): boolean {
 
 function seesIn({ plugin: { classes = ['IN'] } }: Configured): boolean {
   return classes.includes('*') || classes.includes('IN')
-}
-
-function placeIn({ at }: Directive, { at: from }: Directive): string {
-  return at.file === from.file ? `line ${at.line}` : `${at.file}:${at.line}`
 }
 
 function list(zones: readonly string[]): string {

@@ -6,6 +6,7 @@ const directive = (text: string): Directive => parseCorefile(`. {\n${text}\n}`, 
 
 describe('an argument that is wrong is told with its place', () => {
   test.each<[string, (directive: Directive) => unknown, string]>([
+    ['ttl 1 2', (ttl) => ttl.noMoreThan(1), 'Corefile:2: ttl: expected at most 1 argument, not "2"'],
     ['whoami x', (whoami) => whoami.noMoreThan(0), 'Corefile:2: whoami: expected no argument, not "x"'],
     ['whoami { }', (whoami) => whoami.noBlock(), 'Corefile:2: whoami: takes no block in braces'],
     [

@@ -1,3 +1,5 @@
+import { oneLine } from '../message/one-line.js'
+
 /** Where something stands in the configuration. Lines, and columns of UTF-16 units as editors have them, count from 1. */
 export interface Place {
   readonly file: string
@@ -8,7 +10,7 @@ export interface Place {
 /** Words longer than this are cut in messages. */
 const LONGEST_SHOWN = 60
 
-/** The configuration is wrong. The message starts with where: `Corefile:3: cache: …`. */
+/** The configuration is wrong. The message is one line, and starts with where: `Corefile:3: cache: …`. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly code = 'SKEIN_CONFIG'
@@ -17,8 +19,10 @@ export class ConfigError extends Error {
   readonly at: Place | undefined
 
   constructor(problem: string, at?: Place, options?: ErrorOptions) {
-    super(at === undefined ? problem : `${at.file}:${at.line}: ${problem}`, options)
-    this.problem = problem
+    // A plugin may say anything, and of what a terminal would take for commands.
+    const line = oneLine(problem)
+    super(at === undefined ? line : `${at.file}:${at.line}: ${line}`, options)
+    this.problem = line
     this.at = at
   }
 }
@@ -75,7 +79,8 @@ export class Directive {
 
   noMoreThan(count: number): void {
     const extra = this.args[count]
-    if (extra !== undefined) this.fail(`expected ${count === 0 ? 'no argument' : `at most ${count}`}, not ${shown(extra)}`)
+    if (extra !== undefined)
+      this.fail(`expected ${count === 0 ? 'no argument' : `at most ${count} argument${count === 1 ? '' : 's'}`}, not ${shown(extra)}`)
   }
 
   noBlock(): void {
@@ -101,6 +106,11 @@ export class Directive {
   get #origin(): string {
     return this.spelled === undefined ? '' : ` (from ${[...new Set(this.spelled.match(/\{\$[^}]+\}|\{%.+?%\}/gs))].join(', ')})`
   }
+}
+
+/** A place as it is named from another: imported lines stand in files of their own. */
+export function placeFrom(place: Place, from: Place): string {
+  return place.file === from.file ? `line ${place.line}` : `${place.file}:${place.line}`
 }
 
 /** A word of the Corefile as messages show it: in quotes, and cut where it is long. */

@@ -85,7 +85,7 @@ test('what came from a variable says so, at its own line', () => {
 
 describe('refuses', () => {
   test.each<[string, string]>([
-    ['[server.x]\nfrom = [".", "a"]', '4: x: from: expected at most 1, not "a"'],
+    ['[server.x]\nfrom = [".", "a"]', '4: x: from: expected at most 1 argument, not "a"'],
     ['[server.x]\nfrom = true', '4: x: from: expected a value'],
     ['[server.x]\nfrom = { a = 1 }', '4: x: from: takes no options'],
     ['[server.x]\nfrom = [["."], ["a"]]', '4: x: from: stands several times, expected it once'],

@@ -1,5 +1,5 @@
 /** Reads a directive by its schema. Built-in plugins and those from npm have no other way. */
-import { type Directive, type Place, shown } from './directive.js'
+import { type Directive, placeFrom, shown } from './directive.js'
 import { argumentKeys, isNaming, positional, wordsOfEach } from './positional.js'
 import type { Argument, Config, Option, Schema } from './schema.js'
 import { expected, readValue } from './value.js'
@@ -46,7 +46,7 @@ function readOptions(parent: Directive, { args, options }: Takes, lines: Map<str
       continue
     }
     const before = seen.get(line.name)
-    if (before !== undefined && option.repeats !== true) line.fail(`stands in ${nameOf(before.at, line.at)} already, expected it once`)
+    if (before !== undefined && option.repeats !== true) line.fail(`stands in ${placeFrom(before.at, line.at)} already, expected it once`)
     seen.set(line.name, line)
     lines.set(line.name, line)
     const value = readLine(line, option)
@@ -76,7 +76,7 @@ function readArguments(line: Directive, known: readonly Argument[]): unknown[] {
     return argument.rest === true ? read.flat() : read[0]
   })
   if (line.args.length > at && known.some((argument) => argument.type === 'text' && argument.secret === true)) {
-    line.fail(`expected at most ${at}, and quotes around what has spaces`)
+    line.fail(`expected at most ${at} argument${at === 1 ? '' : 's'}, and quotes around what has spaces`)
   }
   line.noMoreThan(at)
   return values
@@ -84,7 +84,9 @@ function readArguments(line: Directive, known: readonly Argument[]): unknown[] {
 
 /** Fails since arguments are missing, from this one on: says all that has to come. */
 function lacks(line: Directive, known: readonly Argument[], first: Argument): never {
-  if (known.length === 1) line.fail(`expected ${expected(first)}, not nothing`)
+  // A name in small letters is the word itself, or words to choose from: `on|off`. Words of the plugin's own say it without a name.
+  const saysAll = !/^\p{Lu}/u.test(first.name) || ('expected' in first && first.expected !== undefined)
+  if (known.length === 1 && saysAll) line.fail(`expected ${expected(first)}, not nothing`)
   const missing = known.slice(known.indexOf(first)).filter(({ optional }) => optional !== true)
   const last = line.args.at(-1)
   const names = missing.map(({ name, rest }) => (rest === true ? `${name}…` : name)).join(' ')
@@ -96,11 +98,6 @@ function orNothing(argument: Argument): string {
   return argument.type === 'choice' && argument.of.length === 1 && argument.optional === true
     ? `no argument or ${expected(argument)}`
     : expected(argument)
-}
-
-/** A place as it is named from another: imported lines stand in files of their own. */
-function nameOf(place: Place, from: Place): string {
-  return place.file === from.file ? `line ${place.line}` : `${place.file}:${place.line}`
 }
 
 /** Fails since a line in a block is no option; in a table it may be meant as an argument. */

@@ -1,6 +1,6 @@
 /** `skein convert`: a Corefile as TOML, TOML as a Corefile. */
 import { loadPlugin } from '../chain/load.js'
-import { CHAIN_SCHEMAS, NOTHING_SAID, readSaid, type Said } from '../chain/said.js'
+import { CHAIN_SCHEMAS, readSaid, type Said } from '../chain/said.js'
 import { ConfigError, type Directive } from '../corefile/directive.js'
 import { nothingOutside } from '../corefile/outside.js'
 import { parseCorefile, type ServerBlock } from '../corefile/parser.js'
@@ -80,7 +80,7 @@ function checkTruths({ options, toml, ...line }: Directive): void {
 /** The schemas of all directives whose plugins are here. */
 async function schemasOf(blocks: readonly ServerBlock[], folder: string, warn: (text: string) => void): Promise<Schemas> {
   const directives = blocks.flatMap((block) => block.directives)
-  const said = await readSaid(directives, folder).catch(orNothing(NOTHING_SAID))
+  const said = await readSaid(directives, folder, () => {})
   const schemas = new Map<string, Schema>(CHAIN_SCHEMAS)
   for (const directive of directives) {
     if (schemas.has(directive.name)) continue

@@ -37,12 +37,14 @@ install(
   'const say = (what) => host.log.info(what + " " + directive.args[0]); return { start() { say("start"); if (directive.args[1]) throw new Error("no") }, stop: () => say("stop") }'
 )
 
-const FAULT = 'example.org. A: a plugin failed: '
+/** An error has a stack, which shows the plugin's file; most else has none. */
+const fault = (name: string, text: string, isPlaced: boolean): string =>
+  isPlaced ? `example.org. A: the plugin ${name} failed: ${text} (at index.js:1)` : `example.org. A: a plugin failed: ${text}`
 
 describe('whatever a plugin throws is SERVFAIL and one line', () => {
-  test.each<[string, string]>([
-    ['new Error("boom")', 'Error: boom'],
-    ['new Error("one\\ntwo\\u0000\\u001b[31mthree\\u2028four\\u0085five")', 'Error: one two [31mthree four five'],
+  test.each<[string, string, 'placed'?]>([
+    ['new Error("boom")', 'Error: boom', 'placed'],
+    ['new Error("one\\ntwo\\u0000\\u001b[31mthree\\u2028four\\u0085five")', 'Error: one two [31mthree four five', 'placed'],
     ['"text"', 'text'],
     ['undefined', 'undefined'],
     ['Symbol("odd")', 'Symbol(odd)'],
@@ -51,7 +53,7 @@ describe('whatever a plugin throws is SERVFAIL and one line', () => {
     ['Object.defineProperty(new Error(), "message", { get() { throw new Error("worse") } })', 'something without a text'],
     ['Object.defineProperty(new Error("boom"), "stack", { get() { throw new Error("worse") } })', 'Error: boom'],
     ['new Proxy({}, { getPrototypeOf() { throw new Error("worse") } })', 'something without a text']
-  ])('%s', async (thrown, text) => {
+  ])('%s', async (thrown, text, placed) => {
     const name = `throws-${thrown.length}`
     install(name, `return { handle() { throw ${thrown} } }`)
     const server = await serverOf(`. {\n  ${name}\n}`, { file })
@@ -66,7 +68,7 @@ describe('whatever a plugin throws is SERVFAIL and one line', () => {
       drop() {}
     })
     expect(rcode).toBe(2)
-    expect(server.log.lines).toEqual([`[ERROR] ${FAULT}${text}`])
+    expect(server.log.lines).toEqual([`[ERROR] ${fault(name, text, placed !== undefined)}`])
     await server.stop()
   })
 })
@@ -79,7 +81,11 @@ describe('a look-up of the server for itself', () => {
     ['is routed anew over all server blocks', 'outer. A', []],
     ['is refused where no block is', 'nowhere. A', []],
     ['goes eight deep at most', 'loop. A', []],
-    ['that fails is SERVFAIL for who asked, who may go on', 'settles. A', ['[ERROR] x.inner. A: a plugin failed: Error: boom']]
+    [
+      'that fails is SERVFAIL for who asked, who may go on',
+      'settles. A',
+      ['[ERROR] x.inner. A: the plugin boom failed: Error: boom (at index.js:1)']
+    ]
   ])('%s', async (_title, question, lines) => {
     const server = await serverOf(blocks, { file })
     const { rcode } = await server.ask(question)

@@ -1,14 +1,17 @@
 /** Everything that one reading of a Corefile makes: server blocks with their chains, and where they listen. */
 import { lookUp, type Report, type Serving } from '../chain/answer.js'
-import { attempting, type BuildOptions, type BuiltChain, buildChain } from '../chain/build.js'
+import { attempting } from '../chain/attempt.js'
+import { type BuildOptions, type BuiltChain, buildChain } from '../chain/build.js'
 import { refuse } from '../chain/compose.js'
 import { startAll, stopAll } from '../chain/lifecycle.js'
-import { CHAIN_SCHEMAS, NOTHING_SAID, readSaid, readSaidUnread, type Said } from '../chain/said.js'
+import { CHAIN_SCHEMAS, readSaid, readSaidUnread, type Said } from '../chain/said.js'
 import { BlockScope, type Generation, type ProcessServices, Settings } from '../chain/scope.js'
+import { filesOf, type PluginFiles, thrownAmong } from '../chain/thrown-at.js'
 import type { ConfigError, Place } from '../corefile/directive.js'
 import type { ServerBlock } from '../corefile/parser.js'
 import { shownEndpoint } from '../listen/addresses.js'
 import type { Endpoint } from '../listen/listeners.js'
+import { namedThrownText, stackLines } from '../message/one-line.js'
 import {
   type BlockServed,
   blockServed,
@@ -58,17 +61,17 @@ export async function buildInstance(blocks: readonly ServerBlock[], options: Ins
   const directives = blocks.flatMap((block) => block.directives)
   const scopes: BlockScope[] = []
   const generation: Generation = { folder: folderOf(file), stores: services.stores.lease(), scopes }
-  const serving: Serving = { udpSize: DEFAULT_UDP_SIZE, clock: services.clock, report: reportTo(services.log), inFlight: 0 }
-  let said = NOTHING_SAID
-  await attempt(async () => {
-    said = options.builtInOnly === true ? readSaidUnread(directives) : await readSaid(directives, generation.folder)
-  })
+  const built: BuiltBlock[] = []
+  const serving: Serving = { udpSize: DEFAULT_UDP_SIZE, clock: services.clock, report: reportTo(services.log, built), inFlight: 0 }
+  const said =
+    options.builtInOnly === true
+      ? await readSaidUnread(directives, options.report)
+      : await readSaid(directives, generation.folder, options.report)
   const chainLines = directives.filter(({ name }) => CHAIN_SCHEMAS.has(name))
   const text = (block: ServerBlock): string => textOf(block, chainLines)
   const running = options.running?.blocks ?? []
   const kept = await keptBlocks(blocks, running, text)
   const change: Changing = { running, staying: new Set(kept.values()), moved: movedZones(blocks, running) }
-  const built: BuiltBlock[] = []
   const settings = new Settings()
   for (const block of blocks) {
     const staying = kept.get(block)
@@ -176,21 +179,25 @@ function resolveWithin({ routes, serving, entered }: Home, query: Query): MaybeP
   return lookUp(routed.block.chains.of(query.question.qclass), query.inside(routed.apex), serving)
 }
 
-/** Tells of what a chain has thrown, in one line; its stack is for debugging. */
-function reportTo(log: Log): Report {
+/** Tells of what a chain has thrown, in one line; names a third party's plugin where the stack, which is for debugging, shows that it was that. */
+function reportTo(log: Log, built: readonly BuiltBlock[]): Report {
+  let plugins: readonly (PluginFiles & { readonly name: string })[] | undefined
   return (error, query) => {
-    log.error(`${query.qname} ${query.qtype}: a plugin failed: ${oneLine(error)}`)
-    for (const line of stackOf(error)) log.debug(line)
+    plugins ??= pluginsOf(built)
+    const { plugin, place } = thrownAmong(error, plugins) ?? {}
+    const [who, where] = plugin === undefined ? ['a plugin', ''] : [`the plugin ${plugin.name}`, ` (at ${place})`]
+    log.error(`${query.qname} ${query.qtype}: ${who} failed: ${namedThrownText(error)}${where}`)
+    for (const line of stackLines(error)) log.debug(line)
   }
 }
 
-/** Whatever was thrown, in words on one line. Telling of a fault must not be another: some objects have no text. */
-function oneLine(error: unknown): string {
-  try {
-    return (error instanceof Error ? `${error.name}: ${error.message}` : String(error)).replace(/[\s\p{Cc}]+/gu, ' ')
-  } catch {
-    return 'something without a text'
-  }
+function pluginsOf(built: readonly BuiltBlock[]): (PluginFiles & { name: string })[] {
+  const uses = built.flatMap(({ chain }) => chain.configured).map(({ url, directive: { name } }) => ({ url, name }))
+  const byUrl = new Map(uses.map((use) => [use.url, use]))
+  return [...byUrl.values()].flatMap(({ url, name }) => {
+    const files = url === undefined ? undefined : filesOf(url)
+    return files === undefined ? [] : [{ ...files, name }]
+  })
 }
 
 /** What a block has entered is known by the routes that it goes by now, so that it is not noted again. */
@@ -201,19 +208,6 @@ function renewEntered({ routes, entered }: Home): void {
     if (now?.block !== routed.block || now.apex !== routed.apex) continue
     entered.delete(routed)
     entered.add(now)
-  }
-}
-
-/** The lines of an error's stack, where it has one that can be read, without the error's own text: what that has on several lines could pass for lines of the log. */
-function stackOf(error: unknown): string[] {
-  try {
-    const stack = error instanceof Error ? String(error.stack ?? '') : ''
-    return stack
-      .split('\n')
-      .filter((line) => /^ +at /.test(line))
-      .map((line) => line.replace(/\p{Cc}/gu, ' '))
-  } catch {
-    return []
   }
 }
 
@@ -314,7 +308,7 @@ export class Instance {
 
   /** Has the layers finish what they tell others of, while questions are answered as ever. */
   async drain(): Promise<void> {
-    await Promise.all(this.#layersOf(this.blocks).map((layer) => layer.drain?.()))
+    await Promise.all(this.#layersOf(this.blocks).map(async (layer) => layer.drain?.()))
   }
 
   /** Stops the layers, once: what still waits for one of them is answered by it. */

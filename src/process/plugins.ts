@@ -1,13 +1,24 @@
 /** `skein plugins`: what there is, without importing any package. */
-import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { loadPlugin } from '../chain/load.js'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type InstalledPackage, installedPackages } from '../chain/installed.js'
+import { isBuiltIn, loadPlugin } from '../chain/load.js'
+import { PLUGIN } from '../chain/named-plugin.js'
 import { BUILT_IN, directiveName, STANDARD_ORDER } from '../chain/order.js'
-import { CHAIN_SCHEMAS } from '../chain/said.js'
+import { CHAIN_SCHEMAS, readSaid } from '../chain/said.js'
 import { ConfigError, Directive } from '../corefile/directive.js'
 import { optionTable } from '../corefile/option-table.js'
+import { readBySchema } from '../corefile/read-schema.js'
 import type { Schema } from '../corefile/schema.js'
+import { oneLine } from '../message/one-line.js'
+
+/** Where plugins are looked for. */
+export interface PluginSources {
+  /** The configuration's folder. */
+  readonly folder: string
+  /** The configuration's `plugin` lines. */
+  readonly lines: readonly Directive[]
+}
 
 /** A plugin that could be used. */
 interface Listed {
@@ -16,22 +27,24 @@ interface Listed {
 }
 
 /** A package of one that is installed. */
-interface Installed {
-  readonly directive: string
-  readonly package: string
+interface Installed extends InstalledPackage {
   readonly version: string
   readonly about: string
-  readonly folder: string
 }
 
-/** All plugins: Skein's own in the order of a chain, those of packages that the configuration's folder sees, and those yet to come. */
-export async function pluginList(folder: string, isJson: boolean): Promise<string> {
+/**
+ * All plugins: Skein's own in the order of a chain, those of packages that the configuration's folder sees, those that the
+ * configuration names, and those yet to come.
+ */
+export async function pluginList({ folder, lines }: PluginSources, isJson: boolean): Promise<string> {
   const builtIn = await builtInPlugins()
-  const installed = installedPlugins(folder)
+  const installed = installedPackages(folder).map((each): Installed => ({ ...each, ...aboutPackage(each.folder) }))
+  // The same line may stand in several server blocks.
+  const named = [...new Map(lines.map(namedBy).map((each) => [each.spec, each])).values()]
   const later = STANDARD_ORDER.filter((name) => !BUILT_IN.includes(name))
     .map(directiveName)
     .sort()
-  if (isJson) return `${JSON.stringify({ builtIn, installed, later }, undefined, 2)}\n`
+  if (isJson) return `${JSON.stringify({ builtIn, installed, named, later }, undefined, 2)}\n`
   return [
     'Skein’s own, in the order in which a query meets them:',
     ...columns(builtIn.map(({ directive, about }) => [directive, about])),
@@ -44,6 +57,9 @@ export async function pluginList(folder: string, isJson: boolean): Promise<strin
       : 'From npm, not imported:',
     ...columns(installed.map(({ directive, version, about, folder: at }) => [directive, version, about, at])),
     '',
+    ...(named.length === 0
+      ? []
+      : ['Named by the configuration, not imported:', ...columns(named.map(({ spec, file, line }) => [spec, `${file}:${line}`])), '']),
     `CoreDNS has these too, Skein not yet: ${later.join(', ')}`,
     '',
     'skein plugins NAME prints what a directive takes.',
@@ -51,17 +67,21 @@ export async function pluginList(folder: string, isJson: boolean): Promise<strin
   ].join('\n')
 }
 
-/** What the plugin of a directive takes. A third party's is imported for it. Throws ConfigError where there is none. */
-export async function pluginText(directive: string, folder: string): Promise<string> {
-  const schema = CHAIN_SCHEMAS.get(directive) ?? (await schemaOf(directive, folder))
+/**
+ * What the plugin of a directive takes. A third party's is imported for it, and those that the configuration names are; `warn` is
+ * told of lines that are wrong. Throws ConfigError where there is none.
+ */
+export async function pluginText(directive: string, sources: PluginSources, warn: (text: string) => void): Promise<string> {
+  const schema = CHAIN_SCHEMAS.get(directive) ?? (await schemaOf(directive, sources, warn))
   return `${directive}: ${schema.about}\n\n${optionTable(schema)}\n`
 }
 
-async function schemaOf(name: string, folder: string): Promise<Schema> {
+async function schemaOf(name: string, { folder, lines }: PluginSources, warn: (text: string) => void): Promise<Schema> {
   // No file has this line.
   const at = { file: '', line: 1, column: 1 }
   try {
-    const { plugin } = await loadPlugin(new Directive(name, [], at, ['.']), folder)
+    const named = isBuiltIn(name) ? new Map() : (await readSaid(lines, folder, ({ message }) => warn(message))).plugins
+    const { plugin } = await loadPlugin(new Directive(name, [], at, ['.']), folder, named)
     return plugin.schema ?? { about: 'Takes nothing.' }
   } catch (error) {
     throw error instanceof ConfigError ? new ConfigError(error.problem, undefined, { cause: error }) : error
@@ -70,42 +90,35 @@ async function schemaOf(name: string, folder: string): Promise<Schema> {
 
 async function builtInPlugins(): Promise<Listed[]> {
   const names = STANDARD_ORDER.filter((name) => BUILT_IN.includes(name)).map(directiveName)
-  return Promise.all(names.map(async (directive) => ({ directive, about: (await schemaOf(directive, '/')).about })))
+  return Promise.all(
+    names.map(async (directive) => ({ directive, about: (await schemaOf(directive, { folder: '/', lines: [] }, () => {})).about }))
+  )
 }
 
-/** The packages that `import` would find from the folder, then from where Skein is; the nearest of each name. */
-function installedPlugins(folder: string): Installed[] {
-  const folders = [...modulesAbove(folder), ...modulesAbove(dirname(fileURLToPath(import.meta.url)))]
-  const found = folders.flatMap((modules) => namesIn(modules).map((name) => ({ name, folder: join(modules, name) })))
-  const nearest = new Map(found.toReversed().map((each) => [each.name, each.folder]))
-  return [...nearest].map(([name, at]) => installedAt(name, at)).sort((a, b) => (a.directive < b.directive ? -1 : 1))
-}
-
-function installedAt(name: string, folder: string): Installed {
-  const { version = '', description = '' } = manifestOf(folder)
-  return { directive: name.slice('skein-plugin-'.length), package: name, version, about: description, folder }
-}
-
-function modulesAbove(folder: string): string[] {
-  const folders: string[] = []
-  for (let at = folder; ; at = dirname(at)) {
-    folders.push(join(at, 'node_modules'))
-    if (dirname(at) === at) return folders
+/** What a `plugin` line names, as far as it can be read. */
+function namedBy(directive: Directive): { spec: string; file: string; line: number } {
+  const { file, line } = directive.at
+  try {
+    return { spec: oneLine(readBySchema(directive, PLUGIN).args[0]), file, line }
+  } catch (error) {
+    if (error instanceof ConfigError) return { spec: oneLine(directive.args.join(' ')), file, line }
+    throw error
   }
 }
 
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder).filter((name) => name.startsWith('skein-plugin-'))
-  } catch {
-    // Most folders have none.
-    return []
-  }
+/** What a package says of itself; anybody may have written it. */
+function aboutPackage(folder: string): { version: string; about: string } {
+  const { version, description } = manifestOf(folder)
+  return { version: textOr(version), about: textOr(description) }
 }
 
-function manifestOf(folder: string): { version?: string; description?: string } {
+function textOr(value: unknown): string {
+  return typeof value === 'string' ? oneLine(value) : ''
+}
+
+function manifestOf(folder: string): { version?: unknown; description?: unknown } {
   try {
-    return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version?: string; description?: string }
+    return { ...(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as object | null) }
   } catch {
     // A broken package is told of when it is used.
     return {}

@@ -1,0 +1,52 @@
+/** Whether what a plugin has set up is a layer. One in TypeScript cannot return anything else. */
+import { isIP } from 'node:net'
+import { isCanonical } from '../corefile/check-default.js'
+import { nearest } from '../corefile/directive.js'
+import { found, Given, isPlain, problemOf } from '../corefile/given.js'
+import type { Layer } from '../plugin.js'
+
+const FUNCTIONS: readonly (keyof Layer)[] = ['handle', 'observe', 'start', 'ready', 'refreshed', 'stop']
+const MEMBERS: readonly (keyof Layer)[] = [...FUNCTIONS, 'tellsErrors', 'reach']
+
+/** What is wrong with it, in words; undefined where nothing is. */
+export function layerProblem(layer: unknown): string | undefined {
+  if (typeof layer !== 'object' || layer === null || Array.isArray(layer))
+    return `its setup returned ${found(layer)}, expected { handle(query, next) }`
+  return problemOf(() => checkLayer(Given.of(layer), layer))
+}
+
+function checkLayer(given: Given, layer: object): void {
+  for (const key of FUNCTIONS) {
+    const member = given.get(key)
+    if (!member.isMissing && typeof member.value !== 'function') member.fail('a function')
+  }
+  given.get('tellsErrors').flag()
+  if (!given.get('reach').isMissing) checkReach(given.get('reach'))
+  // Whoever returns something means it to do something.
+  if (isPlain(layer) && MEMBERS.every((key) => given.get(key).isMissing)) {
+    for (const key of Object.keys(layer)) {
+      const near = nearest(key, MEMBERS)
+      if (near !== undefined) given.refuse(`set up a layer with ${key} and nothing that is asked for: did you mean ${near}?`)
+    }
+  }
+}
+
+function checkReach(reach: Given): void {
+  reach.members('an object such as { zones, ends, asks }')
+  reach.onlyKeys(['zones', 'ends', 'asks'])
+  const [zones, ends, asks] = [reach.get('zones'), reach.get('ends'), reach.get('asks')]
+  for (const list of [zones, ends]) {
+    if (list.isMissing) continue
+    for (const name of list.list('a list of zones')) if (!isCanonical(name.value)) name.fail('a canonical name such as "example.org."')
+  }
+  // Without zones it means those of its server block.
+  if (Array.isArray(zones.value) && zones.value.length === 0) zones.fail('zones, or no list at all for those of the server block')
+  if (asks.isMissing) return
+  for (const asked of asks.list('a list of { address, port }')) {
+    asked.members('an object { address, port }')
+    const [address, port] = [asked.get('address'), asked.get('port')]
+    if (isIP(address.text('an IP address')) === 0) address.fail('an IP address without brackets')
+    const number = port.number(true, 'a port, a number from 0 to 65535')
+    if (number < 0 || number > 65535) port.fail('a port, a number from 0 to 65535')
+  }
+}
