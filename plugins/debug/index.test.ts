@@ -26,7 +26,7 @@ async function linesOf(corefile: string): Promise<readonly string[]> {
   return server.log.lines
 }
 
-const FAULT = '[ERROR] example.org. A: a plugin failed: Error: boom [INFO] forged'
+const FAULT = '[ERROR] example.org. A: the plugin tells failed: Error: boom [INFO] forged (at index.js:3)'
 
 describe('lines for debugging, and the stacks of faults, are in the log', () => {
   test.each<[string, string]>([

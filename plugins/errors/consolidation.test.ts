@@ -160,7 +160,7 @@ describe('a wrong line is an error with file and line', () => {
     ['5m a fatal', 'expected one of warning, error, info, debug, not "fatal"'],
     ['5m a warn', 'expected one of warning, error, info, debug, not "warn": did you mean warning?'],
     ['5m a warning error', 'expected no argument or show_first, not "error"'],
-    ['5m a show_first warning', 'expected at most 3, not "warning"'],
+    ['5m a show_first warning', 'expected at most 3 arguments, not "warning"'],
     ['5m "(timeout"', 'expected a regular expression of Go (RE2), not "(timeout": missing closing ): `(timeout`'],
     ['5m (?=a)', 'expected a regular expression of Go (RE2), not "(?=a)": invalid or unsupported Perl syntax: `(?=`']
   ])('consolidate %s', async (line, problem) => {

@@ -143,8 +143,14 @@ describe('a forward that is wrong is told with its place', () => {
       'Corefile:3: forward: read_timeout: expected DURATION: a duration such as 30s or 5m, at least 1ms, at most 1h'
     ],
     ['forward . 127.0.0.1 {\nexcept\n}', 'Corefile:3: forward: except: expected ZONES…: a zone such as . or example.org'],
-    ['forward . 127.0.0.1 {\nmax_concurrent 1000\n}', 'Corefile:3: forward: max_concurrent: is not supported yet'],
-    ['forward . 127.0.0.1 {\nhealth_check 5s no_rec\n}', 'Corefile:3: forward: health_check: is not supported yet'],
+    [
+      'forward . 127.0.0.1 {\nmax_concurrent 1000\n}',
+      'Corefile:3: forward: max_concurrent: is not supported yet, expected the line left out'
+    ],
+    [
+      'forward . 127.0.0.1 {\nhealth_check 5s no_rec\n}',
+      'Corefile:3: forward: health_check: is not supported yet, expected the line left out'
+    ],
     ['forward . 127.0.0.1 {\nforce_tpc\n}', 'Corefile:3: forward: unknown option "force_tpc", did you mean force_tcp?']
   ])('%j', async (directive, message) => {
     expect(await problemOf(directive)).toBe(message)

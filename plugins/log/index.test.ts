@@ -174,14 +174,14 @@ describe('a wrong line is an error with file and line', () => {
   test.each([
     ['log a..b', 'Corefile:2: log: expected a domain name, not "a..b": an empty label in the name "a..b"'],
     ['log ""', 'Corefile:2: log: expected a domain name, not "": an empty name; the root is "."'],
-    ['log {\n    class\n  }', 'Corefile:3: log: class: expected one of success, denial, error, all, not nothing'],
+    ['log {\n    class\n  }', 'Corefile:3: log: class: expected CLASS: one of success, denial, error, all'],
     ['log {\n    class nxdomain\n  }', 'Corefile:3: log: class: expected one of success, denial, error, all, not "nxdomain"'],
     [
       'log {\n    class sucess\n  }',
       'Corefile:3: log: class: expected one of success, denial, error, all, not "sucess": did you mean success?'
     ],
     ['log {\n    slow 5\n  }', 'Corefile:3: log: slow: expected a duration such as 30s or 5m, not "5"'],
-    ['log {\n    slow\n  }', 'Corefile:3: log: slow: expected a duration such as 30s or 5m, not nothing'],
+    ['log {\n    slow\n  }', 'Corefile:3: log: slow: expected DURATION: a duration such as 30s or 5m'],
     ['log {\n    sample 0\n  }', 'Corefile:3: log: sample: expected a whole number from 1 to 1000000000, not "0"'],
     ['log {\n    sample 5\n    sample 6\n  }', 'Corefile:4: log: sample: stands in line 3 already, expected it once'],
     ['log {\n    json on\n  }', 'Corefile:3: log: json: expected no argument, not "on"'],

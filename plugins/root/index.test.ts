@@ -65,9 +65,9 @@ test('a folder that is not there is a warning, since it may come later', async (
 
 describe('a wrong line is an error with file and line', () => {
   test.each([
-    ['root', 'Corefile:2: root: expected a path, not nothing'],
+    ['root', 'Corefile:2: root: expected DIR: a path'],
     ['root ""', 'Corefile:2: root: expected a path, not ""'],
-    ['root zones zones', 'Corefile:2: root: expected at most 1, not "zones"'],
+    ['root zones zones', 'Corefile:2: root: expected at most 1 argument, not "zones"'],
     ['root zones {\n}', 'Corefile:2: root: takes no block in braces'],
     ['root a', 'Corefile:2: root: expected a folder, and a is none'],
     ['root a/b', 'Corefile:2: root: expected a folder, and a/b cannot be reached (ENOTDIR)'],

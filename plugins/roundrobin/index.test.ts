@@ -196,7 +196,7 @@ describe('a wrong line is an error with file and line', () => {
     ['loadbalance random', 'Corefile:2: loadbalance: expected round_robin (weighted is not supported yet), not "random"'],
     ['loadbalance weighted ./weights', 'Corefile:2: loadbalance: expected round_robin (weighted is not supported yet), not "weighted"'],
     ['loadbalance round_robin ./weights', 'Corefile:2: loadbalance: expected at most 1 argument, not "./weights"'],
-    ['loadbalance {\n    prefer 10.0.0.0/8\n  }', 'Corefile:3: loadbalance: prefer: is not supported yet'],
+    ['loadbalance {\n    prefer 10.0.0.0/8\n  }', 'Corefile:3: loadbalance: prefer: is not supported yet, expected the line left out'],
     ['loadbalance\n  loadbalance', 'Corefile:3: loadbalance: may stand only once in a server block, and stands in line 2 already']
   ])('%j', async (line, message) => {
     await expect(serverOf(`. {\n  ${line}\n}`)).rejects.toMatchObject({ code: 'SKEIN_CONFIG', message })

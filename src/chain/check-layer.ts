@@ -5,7 +5,7 @@ import { nearest } from '../corefile/directive.js'
 import { found, Given, isPlain, problemOf } from '../corefile/given.js'
 import type { Layer } from '../plugin.js'
 
-const FUNCTIONS: readonly (keyof Layer)[] = ['handle', 'observe', 'start', 'ready', 'refreshed', 'stop']
+const FUNCTIONS: readonly (keyof Layer)[] = ['handle', 'observe', 'start', 'ready', 'drain', 'refreshed', 'stop']
 const MEMBERS: readonly (keyof Layer)[] = [...FUNCTIONS, 'tellsErrors', 'reach']
 
 /** What is wrong with it, in words; undefined where nothing is. */
@@ -33,20 +33,35 @@ function checkLayer(given: Given, layer: object): void {
 
 function checkReach(reach: Given): void {
   reach.members('an object such as { zones, ends, asks }')
-  reach.onlyKeys(['zones', 'ends', 'asks'])
-  const [zones, ends, asks] = [reach.get('zones'), reach.get('ends'), reach.get('asks')]
-  for (const list of [zones, ends]) {
-    if (list.isMissing) continue
-    for (const name of list.list('a list of zones')) if (!isCanonical(name.value)) name.fail('a canonical name such as "example.org."')
-  }
+  reach.onlyKeys(['zones', 'ends', 'answers', 'asks', 'listens'])
+  const [zones, ends, answers] = [reach.get('zones'), reach.get('ends'), reach.get('answers')]
+  checkZones(zones)
+  checkZones(ends)
+  if (!answers.isMissing && answers.value !== false) answers.fail('false, or nothing')
   // Without zones it means those of its server block.
   if (Array.isArray(zones.value) && zones.value.length === 0) zones.fail('zones, or no list at all for those of the server block')
-  if (asks.isMissing) return
-  for (const asked of asks.list('a list of { address, port }')) {
-    asked.members('an object { address, port }')
-    const [address, port] = [asked.get('address'), asked.get('port')]
-    if (isIP(address.text('an IP address')) === 0) address.fail('an IP address without brackets')
+  for (const asked of addressesOf(reach.get('asks'))) {
+    if (isIP(asked.get('address').text('an IP address')) === 0) asked.get('address').fail('an IP address without brackets')
+    checkZones(asked.get('zones'))
+  }
+  // A name to listen at is looked up when that is done.
+  for (const listening of addressesOf(reach.get('listens'))) listening.get('address').text('an address')
+}
+
+function checkZones(zones: Given): void {
+  if (zones.isMissing) return
+  for (const name of zones.list('a list of zones')) if (!isCanonical(name.value)) name.fail('a canonical name such as "example.org."')
+}
+
+/** Addresses with their ports. */
+function addressesOf(list: Given): readonly Given[] {
+  if (list.isMissing) return []
+  const items = list.list('a list of { address, port }')
+  for (const item of items) {
+    item.members('an object { address, port }')
+    const port = item.get('port')
     const number = port.number(true, 'a port, a number from 0 to 65535')
     if (number < 0 || number > 65535) port.fail('a port, a number from 0 to 65535')
   }
+  return items
 }

@@ -297,6 +297,16 @@ describe('what is right passes', () => {
         ]
       }
     ],
+    [
+      'one behind the rest that is told by its looks',
+      {
+        about: '',
+        args: [
+          { ...A, rest: true },
+          { ...OPTIONAL, name: 'B', when: /x/ }
+        ]
+      }
+    ],
     ['several that may be missing', { about: '', args: [OPTIONAL, { ...OPTIONAL, name: 'B', rest: true, default: ['a'] }] }]
   ])('%s', (_title, schema) => {
     expect(problem(schema)).toBeUndefined()

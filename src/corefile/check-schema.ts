@@ -106,7 +106,12 @@ function checkArguments(args: Given): void {
   for (const [index, { name, rest, optional, when }] of all.entries()) {
     const item = items[index]!
     const next = all.slice(index + 1)
-    if (rest === true && next.length > 0) item.refuse('takes the rest of the line and is not the last one, expected rest in the last')
+    // One word behind the rest is told from it by its looks.
+    const isLast = next.length === 0 || (next.length === 1 && next[0]!.optional === true && next[0]!.when !== undefined)
+    if (rest === true && !isLast)
+      item.refuse(
+        'takes the rest of the line and is not the last one, expected rest in the last, or before one that is optional and has `when`'
+      )
     const required = next.find((other) => other.optional !== true)
     // The word that is there would be read as the one that may be missing.
     if (optional === true && when === undefined && required !== undefined)
