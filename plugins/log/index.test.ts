@@ -174,7 +174,7 @@ describe('a wrong line is an error with file and line', () => {
   test.each([
     ['log a..b', 'Corefile:2: log: expected a domain name, not "a..b": an empty label in the name "a..b"'],
     ['log ""', 'Corefile:2: log: expected a domain name, not "": an empty name; the root is "."'],
-    ['log {\n    class\n  }', 'Corefile:3: log: class: expected CLASS: one of success, denial, error, all'],
+    ['log {\n    class\n  }', 'Corefile:3: log: class: expected CLASSES…: one of success, denial, error, all'],
     ['log {\n    class nxdomain\n  }', 'Corefile:3: log: class: expected one of success, denial, error, all, not "nxdomain"'],
     [
       'log {\n    class sucess\n  }',
