@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { freePort, type Running, startProcess, temporaryFolder } from './processes.js'
+import { freePort, isReached, type Running, startProcess, temporaryFolder } from './processes.js'
 
 const MAIN = fileURLToPath(new URL('../src/main.js', import.meta.url))
 const isRoot = process.getuid?.() === 0
@@ -247,13 +247,6 @@ describe('what the machine refuses costs one line as well', () => {
     expect(torn.code).toBe(1)
   })
 })
-
-function isReached(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => socket.end(() => resolve(true)))
-    socket.on('error', () => resolve(false))
-  })
-}
 
 function start(cwd: string, args: readonly string[] = []): Promise<Running> {
   return startProcess(process.execPath, [MAIN, 'run', ...args], { cwd, ready: /Skein-\d/ })

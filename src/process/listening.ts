@@ -14,17 +14,25 @@ export interface Listening {
   /** What for, in words. */
   readonly what: string
   readonly directive: Directive
+  /** Whether the start fails where it cannot. */
+  readonly isNeeded: boolean
 }
 
 /** The addresses of keys APIs, and those that layers say they listen on; not of free ports, and not of names. */
 export function listeningOf(blocks: readonly BuiltBlock[], used: Stores['used']): Listening[] {
   const apis = used.flatMap(({ options: { api = '' }, at }) => {
     const [, host = '', digits = ''] = /^(.+):(\d+)$/.exec(api) ?? []
-    return [{ address: withoutBrackets(host), port: Number(digits), what: 'its keys API', directive: at }]
+    return [{ address: withoutBrackets(host), port: Number(digits), what: 'its keys API', directive: at, isNeeded: true }]
   })
   const others = blocks.flatMap(({ chain }) =>
     chain.configured.flatMap(({ layer, directive }) =>
-      (layer.reach?.listens ?? []).map(({ address, port }) => ({ address, port, what: directive.name, directive }))
+      (layer.reach?.listens ?? []).map(({ address, port, needed = false }) => ({
+        address,
+        port,
+        what: directive.name,
+        directive,
+        isNeeded: needed
+      }))
     )
   )
   return [...apis, ...others].filter(({ address, port }) => isIP(address) !== 0 && port > 0)
