@@ -38,11 +38,13 @@ export function listeningOf(blocks: readonly BuiltBlock[], used: Stores['used'])
   return [...apis, ...others].filter(({ address, port }) => isIP(address) !== 0 && port > 0)
 }
 
-/** Fails for each that is to listen where DNS is served, or where another one of its kind is. */
+/** Fails for each that is to listen where DNS is served, or where another one is; equal ones at one address are shared. */
 export function checkListening(all: readonly Listening[], plan: readonly PlannedEndpoint[], fail: (error: ConfigError) => void): void {
   for (const [index, { address, port, what, directive }] of all.entries()) {
     const taken = plan.find((endpoint) => endpoint.port === port && overlap(endpoint.address, address))
-    const other = all.slice(0, index).find((before) => before.what !== what && before.port === port && overlap(before.address, address))
+    const other = all
+      .slice(0, index)
+      .find((before) => (before.what !== what || before.address !== address) && before.port === port && overlap(before.address, address))
     const who = taken === undefined ? other?.what : 'DNS'
     if (who === undefined) continue
     const shown = shownAddress(address, port)
