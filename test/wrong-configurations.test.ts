@@ -32,7 +32,7 @@ test.each<[corefile: string, toml: string, line: number, tomlLine: number, probl
     '[[server]]\nkeys = "."\ngeo = "db"\n',
     2,
     3,
-    'unknown directive "geo": known are any, bind, bufsize, cache, chaos, debug, errors, etcd, forward, loadbalance, log, prometheus, root, stub, whoami. For a plugin from npm: npm install skein-plugin-geo'
+    'unknown directive "geo": known are any, bind, bufsize, cache, chaos, debug, errors, etcd, forward, health, loadbalance, log, prometheus, ready, root, stub, whoami. For a plugin from npm: npm install skein-plugin-geo'
   ],
   [
     '. {\n  cache 0\n}\n',

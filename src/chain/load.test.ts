@@ -77,7 +77,7 @@ describe('a directive that nobody has is an error that helps', () => {
     ['etcd-backend', 'unknown directive "etcd-backend": did you mean etcd?'],
     [
       'nowhere-near',
-      'unknown directive "nowhere-near": known are any, bind, bufsize, cache, chaos, debug, errors, etcd, forward, loadbalance, log, prometheus, root, stub, whoami. For a plugin from npm: npm install skein-plugin-nowhere-near'
+      'unknown directive "nowhere-near": known are any, bind, bufsize, cache, chaos, debug, errors, etcd, forward, health, loadbalance, log, prometheus, ready, root, stub, whoami. For a plugin from npm: npm install skein-plugin-nowhere-near'
     ],
     ['hosts', 'hosts: CoreDNS has this directive, Skein does not have it yet'],
     ['rewrite', 'rewrite: CoreDNS has this directive, Skein does not have it yet'],

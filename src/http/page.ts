@@ -34,7 +34,7 @@ export interface HttpReply {
 export interface HttpEnd {
   /** Where it listens, with the port that was got. */
   readonly value: AddressInfo
-  close(): Promise<void>
+  readonly close: () => Promise<void>
 }
 
 /**
