@@ -13,6 +13,8 @@ import type { Entry } from './store/store.js'
 
 export { ConfigError, type Directive, type Place, shown } from './corefile/directive.js'
 export type { Config, Schema } from './corefile/schema.js'
+export { type HttpEnd, type HttpPage, type HttpReply, openHttp } from './http/page.js'
+export { HTTP_ADDRESS, type HttpPlace, httpPlace } from './http/place.js'
 export { ipv4Octets, ipv4Text, ipv6Octets, ipv6Text } from './message/address.js'
 export type { ExtendedError, Message, Origin } from './message/message.js'
 export {
@@ -129,8 +131,8 @@ export interface Reach {
   readonly answers?: false
   /** The servers that it asks, each for names in these zones, or in `zones`. */
   readonly asks?: readonly { readonly address: string; readonly port: number; readonly zones?: readonly string[] }[]
-  /** Where it listens by itself, over TCP. */
-  readonly listens?: readonly { readonly address: string; readonly port: number }[]
+  /** Where it listens by itself, over TCP; `needed` where it does not start without. */
+  readonly listens?: readonly { readonly address: string; readonly port: number; readonly needed?: boolean }[]
 }
 
 /** What the server lends a plugin. A plugin reaches nothing of the core in any other way. */

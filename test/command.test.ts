@@ -4,8 +4,8 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { block, etcd, isReached, MAIN, skein, start } from './command.js'
-import { freePort, startProcess, temporaryFolder } from './processes.js'
+import { block, etcd, MAIN, skein, start } from './command.js'
+import { freePort, isReached, startProcess, temporaryFolder } from './processes.js'
 
 const isRoot = process.getuid?.() === 0
 

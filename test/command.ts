@@ -1,6 +1,5 @@
 /** The `skein` command for tests that call it as operators do. */
 import { execFile } from 'node:child_process'
-import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { type Running, startProcess } from './processes.js'
 
@@ -33,14 +32,6 @@ export function block(...lines: string[]): string {
 /** The same with an `etcd` that has these options. */
 export function etcd(...options: string[]): string {
   return block('etcd skydns.test {', ...options.map((option) => `  ${option}`), '}')
-}
-
-/** Whether somebody listens. */
-export function isReached(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => socket.end(() => resolve(true)))
-    socket.on('error', () => resolve(false))
-  })
 }
 
 /** Starts the server, and waits until it says that it runs. */

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import type { ProcessServices } from '../src/chain/scope.js'
-import { addressFindings } from '../src/check/addresses.js'
+import { addressFindings, storeFindings } from '../src/check/addresses.js'
 import { shownFinding } from '../src/check/finding.js'
 import { thisMachine } from '../src/check/machine.js'
 import { defaultServerBlocks } from '../src/corefile/default.js'
@@ -103,7 +103,9 @@ async function verdictOfFile(given: CorefileCase, name: string, text: string | B
       defaultPort: PORT
     })
     // What else the start finds out: whether the machine has the addresses.
-    const [foreign] = addressFindings(instance, PORT, thisMachine()).filter(({ severity }) => severity === 'error')
+    const machine = thisMachine()
+    const findings = [...addressFindings(instance, PORT, machine), ...storeFindings([], instance, machine)]
+    const [foreign] = findings.filter(({ severity }) => severity === 'error')
     if (foreign !== undefined)
       return { message: shownFinding(foreign), at: foreign.at && { file: relative(home, foreign.at.file), line: foreign.at.line } }
     return { zones: listening(instance), warnings: warnings.map((warning) => warning.text) }

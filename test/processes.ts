@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -127,6 +127,14 @@ function isFreeForUdp(port: number, address: string): Promise<boolean> {
     const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4')
     socket.once('error', () => socket.close(() => resolve(false)))
     socket.bind(port, address, () => socket.close(() => resolve(true)))
+  })
+}
+
+/** Whether somebody takes connections on a port of 127.0.0.1. */
+export function isReached(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => socket.end(() => resolve(true)))
+    socket.on('error', () => resolve(false))
   })
 }
 

@@ -11,6 +11,11 @@ import { needs, type ToolName, tool } from './tools.js'
 /** How long a server may take to stop. */
 const STOP_MS = 1_500
 
+/** How long it was told to go on answering before. */
+function lameduckMs(corefile: string): number {
+  return 1000 * Number(/^ *lameduck (\d+)s$/m.exec(corefile)?.[1] ?? 0)
+}
+
 interface Block {
   /** Its file and line. */
   readonly at: string
@@ -59,7 +64,7 @@ describe('the Corefiles of the documentation', () => {
       const folder = temporaryFolder()
       writeFileSync(join(folder.path, 'Corefile'), text)
       const running = await startAlone(folder.path, 'Corefile')
-      const code = await running.stop(STOP_MS)
+      const code = await running.stop(STOP_MS + lameduckMs(text))
       expect(code, running.output()).toBe(0)
       folder.remove()
     })

@@ -1,11 +1,22 @@
-import { blockServed, type Plugin, type Schema, type Shared } from 'skein/plugin'
+import {
+  blockServed,
+  type Host,
+  HTTP_ADDRESS,
+  type HttpPlace,
+  httpPlace,
+  openHttp,
+  type Plugin,
+  type Schema,
+  type Shared,
+  type SharedValue,
+  shownAddress
+} from 'skein/plugin'
 import { buildInfo } from './build-info.js'
 import { Enabled } from './enabled.js'
-import { listensOn, openHttpEnd } from './http-end.js'
 import { Traffic } from './traffic.js'
 
-/** 0 to 65535. */
-const PORT = '(?:[0-5]?\\d{1,4}|6[0-4]\\d{3}|65[0-4]\\d{2}|655[0-2]\\d|6553[0-5])'
+/** The text format that Prometheus reads. */
+const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
 const schema = {
   about: 'Counts queries and replies, and gives the numbers to Prometheus.',
@@ -13,7 +24,7 @@ const schema = {
     {
       name: 'ADDRESS',
       type: 'text',
-      pattern: new RegExp(`^(?:\\[[^\\][]+\\]|[^:\\][]*):${PORT}$`),
+      pattern: HTTP_ADDRESS,
       expected: 'an address with a port such as localhost:9153',
       optional: true,
       default: 'localhost:9153',
@@ -34,14 +45,13 @@ export default {
   classes: ['*'],
   schema,
   setup({ args: [given] }, host) {
-    // One spelling for one listener. Go prefers IPv4 for this name, Node what the resolver says first.
-    const address = given.replace(/^localhost:/i, '127.0.0.1:')
+    const place = httpPlace(given)
     const panics = host.metrics.counter('coredns_panics_total', 'Queries that ended in a fault of a plugin.')
     const shares: Shared<unknown>[] = []
     let traffic: Traffic | undefined
     let leave = (): void => {}
     return {
-      reach: { listens: listensOn(address) },
+      reach: { listens: place.listens },
       observe(query, sent) {
         if (sent.error !== undefined) panics.value++
         // Look-ups of the server for itself belong to the query that they are made for.
@@ -63,10 +73,10 @@ export default {
           for (const block of blocks) enabled.remove(block)
         }
         try {
-          shares.push(await host.shared(`metrics ${address}`, () => openHttpEnd(address, host.metrics, host.log)))
+          shares.push(await host.shared(`metrics ${place.text}`, () => openNumbers(place, host)))
         } catch (error) {
           // Names must resolve even where nobody can count.
-          host.log.error(`cannot listen on ${address}, so nobody can read the numbers: ${(error as Error).message}`)
+          host.log.error(`cannot listen on ${place.text}, so nobody can read the numbers: ${(error as Error).message}`)
         }
       },
       async stop() {
@@ -76,3 +86,15 @@ export default {
     }
   }
 } satisfies Plugin<typeof schema>
+
+async function openNumbers(place: HttpPlace, { metrics, log }: Host): Promise<SharedValue<unknown>> {
+  const end = await openHttp(place, {
+    path: '/metrics',
+    read: async () => ({ type: CONTENT_TYPE, text: await metrics.text() }),
+    tell: (problem) => log.error(problem)
+  })
+  // The numbers of the process count from the first reading on.
+  await metrics.text()
+  log.info(`http://${shownAddress(end.value.address, end.value.port)}/metrics`)
+  return end
+}

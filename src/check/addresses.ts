@@ -57,12 +57,12 @@ function folderFindings({ folder }: StoreOptions, at: Place): Finding[] {
   }
 }
 
-/** A keys API keeps the start from coming about; what layers open, they tell of in the log. */
-function foreignFindings({ address, what, directive }: Listening, machine: Machine): Finding[] {
+/** What is needed keeps the start from coming about; of the rest there is a line in the log. */
+function foreignFindings({ address, what, directive, isNeeded }: Listening, machine: Machine): Finding[] {
   if (machine.bindsAny || machine.has(address)) return []
   const isApi = what !== directive.name
   const problem = `${directive.name}: this machine has no address ${address}${isApi ? ` for ${what}` : ''}, expected one of its own`
-  return [isApi ? failure('address', problem, directive.at) : warning('address', problem, directive.at)]
+  return [isNeeded ? failure('address', problem, directive.at) : warning('address', problem, directive.at)]
 }
 
 /** Whether a Unix socket can be made where the keys API is to be. */

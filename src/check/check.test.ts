@@ -104,6 +104,16 @@ describe('what keeps the server from starting is an error, and all of it is told
       ['address Corefile:2: etcd: this machine has no address 203.0.113.7 for its keys API, expected one of its own']
     ],
     [
+      'health on an address of somebody else',
+      '. {\n  health 203.0.113.7:8080\n  whoami\n}',
+      ['address Corefile:2: health: this machine has no address 203.0.113.7, expected one of its own']
+    ],
+    [
+      'health and ready in one place',
+      '. {\n  ready :8080\n  health 127.0.0.1:8080\n  whoami\n}',
+      ['configuration Corefile:3: health: health is to listen on 127.0.0.1:8080, where ready is, expected another port']
+    ],
+    [
       'a keys API where DNS is',
       '.:4001 {\n  etcd a {\n    store\n  }\n}',
       ['configuration Corefile:2: etcd: its keys API is to listen on 127.0.0.1:4001, where DNS is, expected another port']

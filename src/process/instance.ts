@@ -11,7 +11,7 @@ import type { ConfigError, Place } from '../corefile/directive.js'
 import type { ServerBlock } from '../corefile/parser.js'
 import { shownEndpoint } from '../listen/addresses.js'
 import type { Endpoint } from '../listen/listeners.js'
-import { namedThrownText, stackLines } from '../message/one-line.js'
+import { namedThrownText, stackLines, thrownText } from '../message/one-line.js'
 import {
   type BlockServed,
   blockServed,
@@ -146,7 +146,7 @@ async function buildBlock(
   // What has entered a block that changes rests on what is not there any more, even where it says the same.
   const isMoved = before !== undefined && hasEnteredChanged(before, change.running, change.staying, change.moved)
   const entered = new Set(before === undefined || isMoved ? [] : before.home.entered)
-  const home: Home = { routes: new Routes<BuiltChain>(), serving, entered }
+  const home: Home = { routes: new Routes<BuiltChain>(), serving, entered, hasStarted: false }
   const resolve = (query: Query): MaybePromise<Reply> => resolveWithin(home, query)
   const scope = options.makeScope?.(generation, resolve) ?? new BlockScope(services, generation, resolve)
   const chain = await buildChain(block.directives, scope, said, options)
@@ -163,11 +163,19 @@ function servedBy({ block, addresses, chain }: BuiltBlock, defaultPort: number):
   return { places, chain: members.map(({ directive }) => directive.name) }
 }
 
-function notReady({ chain }: BuiltBlock): NotReady[] {
+function notReady({ chain, home }: BuiltBlock): NotReady[] {
   return chain.configured.flatMap(({ layer, directive }) => {
-    const answer = layer.ready?.() ?? true
+    const answer = home.hasStarted ? readyOrWhy(layer) : layer.start === undefined || 'it is being started'
     return answer === true ? [] : [{ directive: directive.name, why: answer }]
   })
+}
+
+function readyOrWhy(layer: Layer): true | string {
+  try {
+    return layer.ready?.() ?? true
+  } catch (error) {
+    return `it failed: ${thrownText(error)}`
+  }
 }
 
 /** Asks the server itself, routed anew. */
@@ -263,8 +271,10 @@ export class Instance {
     const { stores } = this.generation
     this.#log.showDebug?.(this.#debug)
     await stores.open()
+    const fresh = this.blocks.filter((block) => !this.#staying.has(block))
     try {
-      await startAll(this.#layersOf(this.blocks.filter((block) => !this.#staying.has(block))))
+      await startAll(this.#layersOf(fresh))
+      for (const { home } of fresh) home.hasStarted = true
     } catch (error) {
       await stores.close()
       throw error
@@ -306,9 +316,10 @@ export class Instance {
     })
   }
 
-  /** Has the layers finish what they tell others of, while questions are answered as ever. */
+  /** Has the layers finish what they tell others of, while questions are answered as ever. One that fails does not keep the server from stopping. */
   async drain(): Promise<void> {
-    await Promise.all(this.#layersOf(this.blocks).map(async (layer) => layer.drain?.()))
+    const drained = await Promise.allSettled(this.#layersOf(this.blocks).map(async (layer) => layer.drain?.()))
+    for (const one of drained) if (one.status === 'rejected') this.#log.error(`a plugin failed before the stop: ${thrownText(one.reason)}`)
   }
 
   /** Stops the layers, once: what still waits for one of them is answered by it. */

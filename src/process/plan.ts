@@ -28,6 +28,8 @@ export interface Home {
   serving: Serving
   /** Where they have gone so far. */
   readonly entered: Set<Routed<BuiltChain>>
+  /** Whether all layers of the block, and of those that started with it, have. */
+  hasStarted: boolean
 }
 
 /** What is listened on, and where each block's own look-ups go. */

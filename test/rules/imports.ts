@@ -8,7 +8,7 @@ await init()
 export const order = [
   ['message'],
   ['query'],
-  ['corefile', 'reply', 'store', 'upstream'],
+  ['corefile', 'http', 'reply', 'store', 'upstream'],
   ['plugin'],
   ['chain'],
   ['route'],

@@ -1,0 +1,109 @@
+/** One page over HTTP: what plugins tell of the server to whoever asks. */
+import { once } from 'node:events'
+import { createServer, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import type { HttpPlace } from './place.js'
+
+/** How many clients may be connected: a few that ask, and some to spare. */
+const MOST_CONNECTIONS = 64
+/** How long a client may take to ask. */
+const REQUEST_MS = 10_000
+/** How often it is looked for those who take longer. */
+const LOOK_MS = 2_000
+/** A server stops within a second, all its parts together. */
+const FINISH_MS = 250
+
+/** A page, and what is said there. */
+export interface HttpPage {
+  /** Such as `/metrics`; everything else is 404. */
+  readonly path: string
+  /** Called at each GET and HEAD. Where it fails, that is status 500 and a line for `tell`. */
+  read(): HttpReply | PromiseLike<HttpReply>
+  /** Told what the operator should know, in words. */
+  tell(problem: string): void
+}
+
+/** What is answered; status 200 and plain text where nothing else is said. */
+export interface HttpReply {
+  readonly status?: number
+  readonly type?: string
+  readonly text: string
+}
+
+/** A page that is served: what `host.shared` wants to be made. */
+export interface HttpEnd {
+  /** Where it listens, with the port that was got. */
+  readonly value: AddressInfo
+  readonly close: () => Promise<void>
+}
+
+/**
+ * Serves one page, to everyone who reaches the address. Where it cannot listen it fails, with the reason in words as message. A client has
+ * 10 seconds to ask, and 64 may be connected. Closing takes a quarter of a second at most.
+ */
+export async function openHttp(place: HttpPlace, page: HttpPage): Promise<HttpEnd> {
+  const busy = new Set<Socket>()
+  const limits = { headersTimeout: REQUEST_MS, requestTimeout: REQUEST_MS, connectionsCheckingInterval: LOOK_MS }
+  const server = createServer(limits, ({ method = '', url = '', socket }, response) => {
+    busy.add(socket)
+    response.once('close', () => busy.delete(socket))
+    void answer(page, method, url.replace(/\?.*$/s, ''), response)
+  })
+  server.maxConnections = MOST_CONNECTIONS
+  const open = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
+  })
+  const value = await listen(server, place)
+  // Running out of descriptors must not end the server.
+  server.on('error', (error) => page.tell(`${place.text}: ${error.message}`))
+  // Who is connected and asks for nothing has nothing to wait for.
+  return { value, close: () => close(server, () => [...open].filter((socket) => !busy.has(socket))) }
+}
+
+async function listen(server: Server, { host, port }: HttpPlace): Promise<AddressInfo> {
+  // Without a host it listens on all addresses.
+  server.listen({ port, ...(host !== '' && { host }) })
+  try {
+    await once(server, 'listening')
+  } catch (error) {
+    throw new Error(reasonOf(error as NodeJS.ErrnoException), { cause: error })
+  }
+  return server.address() as AddressInfo
+}
+
+function reasonOf({ code, message }: NodeJS.ErrnoException): string {
+  if (code === 'EADDRINUSE') return 'the port is in use'
+  if (code === 'EACCES') return 'no permission: ports below 1024 need root or CAP_NET_BIND_SERVICE'
+  if (code === 'EADDRNOTAVAIL') return 'this machine has no such address'
+  if (code === 'ENOTFOUND') return 'no address is known for this name'
+  return message
+}
+
+async function answer(page: HttpPage, method: string, path: string, response: ServerResponse): Promise<void> {
+  if (path !== page.path) return write(response, { status: 404, text: `there is ${page.path} alone\n` })
+  if (method !== 'GET' && method !== 'HEAD')
+    return write(response.setHeader('allow', 'GET, HEAD'), { status: 405, text: 'read with GET\n' })
+  try {
+    write(response, await page.read())
+  } catch (error) {
+    page.tell(`${page.path} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+    write(response, { status: 500, text: 'this cannot be read, see the log\n' })
+  }
+}
+
+function write(response: ServerResponse, { status = 200, type = 'text/plain; charset=utf-8', text }: HttpReply): void {
+  response.writeHead(status, { 'content-type': type }).end(text)
+}
+
+function close(server: Server, idle: () => readonly Socket[]): Promise<void> {
+  return new Promise((resolve) => {
+    const late = setTimeout(() => server.closeAllConnections(), FINISH_MS)
+    server.close(() => {
+      clearTimeout(late)
+      resolve()
+    })
+    for (const socket of idle()) socket.destroy()
+  })
+}
