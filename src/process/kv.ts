@@ -128,8 +128,9 @@ async function inputOf(verb: Verb, [first, second]: readonly string[]): Promise<
   if (first === undefined || first === '-') return process.stdin
   try {
     const file = await open(first)
-    if ((await file.stat()).isDirectory()) throw new StoreError(`cannot read ${first}: it is a folder`)
-    return file.createReadStream()
+    if (!(await file.stat()).isDirectory()) return file.createReadStream()
+    await file.close()
+    throw new StoreError(`cannot read ${first}: it is a folder`)
   } catch (error) {
     if (error instanceof StoreError) throw error
     const { code, message } = error as NodeJS.ErrnoException
