@@ -54,8 +54,8 @@ export interface Sent {
   readonly octets: number
   /** From the request's arrival to now. */
   readonly milliseconds: number
-  /** The directive of the layer that answered, where that is known. */
-  readonly layer?: string
+  /** The directive of the layer that answered, where an observer `wantsLayer`; undefined where none did. */
+  readonly layer?: string | undefined
 }
 
 /** The plugin interface version that this Skein speaks. Raised only when an old plugin would break. */
@@ -107,6 +107,8 @@ export interface Layer {
   observe?(query: Query, sent: Sent): void
   /** Its `observe` tells the operator of errors. Where no layer does, the server does. */
   readonly tellsErrors?: boolean
+  /** Its `observe` is to be told which layer answered, which is noted for each query of the chain then. */
+  readonly wantsLayer?: boolean
   /** Opens sockets, timers, watches. Awaited in chain order, before the server listens. */
   start?(): MaybePromise<void>
   /** True when it can answer, else why not yet, in words. */

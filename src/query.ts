@@ -70,6 +70,12 @@ export interface QueryChanges {
   readonly zone?: string
 }
 
+/** In a query that is explained, and in all that it asks for: whoever explains notes there what becomes of it. */
+export interface Trace {
+  /** Milliseconds, as `clock.monotonic()`. */
+  now(): number
+}
+
 /** Room for a header, a question and an OPT record without options. */
 const QUERY_OCTETS = HEADER_OCTETS + 255 + 4 + 11
 const DO = 0x8000
@@ -91,10 +97,22 @@ export class Query {
   readonly id: number
   /** The octets of the request; 0 for what the server asks itself. */
   readonly size: number
+  /** Set where somebody explains it. */
+  readonly trace: Trace | undefined
   #facts: Map<string, unknown> | undefined
   #qtype: RRType | undefined
 
-  constructor(question: Question, client: Client, zone: string, flags: number, edns: Edns | undefined, depth = 0, id = 0, size = 0) {
+  constructor(
+    question: Question,
+    client: Client,
+    zone: string,
+    flags: number,
+    edns: Edns | undefined,
+    depth = 0,
+    id = 0,
+    size = 0,
+    trace?: Trace
+  ) {
     this.question = question
     this.client = client
     this.zone = zone
@@ -103,6 +121,7 @@ export class Query {
     this.depth = depth
     this.id = id
     this.size = size
+    this.trace = trace
   }
 
   /** The query of a request that passed the header gate. */
@@ -185,6 +204,14 @@ export class Query {
     return query
   }
 
+  /** The same query, explained to somebody else. Facts are shared. */
+  traced(trace: Trace): Query {
+    this.#facts ??= new Map()
+    const query = this.#derived({}, this.flags, this.edns, this.depth, trace)
+    query.#facts = this.#facts
+    return query
+  }
+
   /** Another question on behalf of this query, for `host.resolve`: with RD, without the asker's EDNS but for DO. */
   ask(qname: string, qtype: RRType): Query {
     const { edns } = this
@@ -229,7 +256,7 @@ export class Query {
     return qname === this.qname && qtype === this.question.qtype && qclass === this.question.qclass
   }
 
-  #derived(changes: QueryChanges, flags: number, edns: Edns | undefined, depth: number): Query {
+  #derived(changes: QueryChanges, flags: number, edns: Edns | undefined, depth: number, trace = this.trace): Query {
     const { qname = this.qname, qtype } = changes
     const question: Question = {
       name: changes.qname === undefined ? this.question.name : qname,
@@ -238,7 +265,7 @@ export class Query {
       qclass: this.question.qclass,
       end: this.question.end
     }
-    return new Query(question, changes.client ?? this.client, changes.zone ?? this.zone, flags, edns, depth, this.id, this.size)
+    return new Query(question, changes.client ?? this.client, changes.zone ?? this.zone, flags, edns, depth, this.id, this.size, trace)
   }
 
   #classed(parts: ReplyParts): Omit<MessageParts, 'flags'> {

@@ -140,7 +140,7 @@ export class Cache {
     const told = lasting(reply, limits, isOwn)
     if (told === undefined) return reply
     if (!this.#changes.touch(reads, count)) {
-      const entry = new Entry(kind, key, asCached(told.reply, isForwarded(reply), reads, query), reads, now, told.seconds * 1000)
+      const entry = new Entry(kind, key, asCached(told.reply, isForwarded(reply), reads, query, now), reads, now, told.seconds * 1000)
       ;(kind === 'success' ? this.#success : this.#denial).put(entry, now)
     }
     return told.reply
@@ -151,7 +151,7 @@ export class Cache {
     const { servfailMs, denial } = this.#options
     if (servfailMs === 0 || !query.rd || query.within(denial.disabled) !== undefined || this.#changes.touch(reads, count)) return
     if (this.#at(key, now) !== undefined) return
-    this.#denial.put(new Entry('denial', key, asCached(aged(reply, 0), isForwarded(reply), reads, query), reads, now, servfailMs), now)
+    this.#denial.put(new Entry('denial', key, asCached(aged(reply, 0), isForwarded(reply), reads, query, now), reads, now, servfailMs), now)
   }
 }
 
@@ -186,10 +186,10 @@ function isForwarded({ octets, origin }: Message): boolean {
 }
 
 /** The reply as hits tell it. AA is for data of our own: what was forwarded is never authoritative from here (RFC 1035 §4.1.1). */
-function asCached(reply: Message, wasForwarded: boolean, reads: ReadonlySet<number>, query: Query): Message {
+function asCached(reply: Message, wasForwarded: boolean, reads: ReadonlySet<number>, query: Query, since: number): Message {
   return reply.with({
     flags: reply.flags & ~(wasForwarded ? AA | RCODE : RCODE),
-    origin: originOf(reply.origin, reads, query),
+    origin: { ...originOf(reply.origin, reads, query), since },
     why: 'cached',
     problem: undefined
   })

@@ -24,7 +24,7 @@ describe('a format is text with placeholders', () => {
     ['{size} {>id} {>opcode} {>do} {>bufsize}', '44 7 0 true 1232'],
     ['{rcode} {rsize} {>rflags}', 'NOERROR 96 qr,aa,rd,cd'],
     ['{duration}', '0s'],
-    ['{layer} {why} {upstream} {cache}', '- whoami - -'],
+    ['{layer} {why} {upstream} {cache}', 'whoami whoami - -'],
     ['{/some/label} {/x} {/}', '- - -'],
     ['{combined}', '[2001:db8::1]:4711 - 7 "AAAA IN www.example.org. udp 44 true 1232" NOERROR qr,aa,rd,cd 96 0s "0"'],
     ['{common} {why}', '[2001:db8::1]:4711 - 7 "AAAA IN www.example.org. udp 44 true 1232" NOERROR qr,aa,rd,cd 96 0s whoami'],

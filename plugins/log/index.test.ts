@@ -191,3 +191,29 @@ describe('a wrong line is an error with file and line', () => {
     await expect(serverOf(`. {\n  ${line}\n}`)).rejects.toMatchObject({ code: 'SKEIN_CONFIG', message })
   })
 })
+
+describe('{layer} is the directive of the plugin that answered', () => {
+  const services = { '/skydns/test/skydns/web': { host: '10.0.0.1' }, '/skydns/test/skydns/alias': { host: 'outside.example' } }
+
+  test.each<[question: string, lines: string[]]>([
+    ['web.skydns.test. A', ['web.skydns.test. etcd']],
+    ['no.skydns.test. A', ['no.skydns.test. etcd']],
+    // What is looked up meanwhile is somebody else's.
+    ['alias.skydns.test. A', ['alias.skydns.test. etcd']],
+    ['outside.example. A', ['outside.example. whoami']],
+    ['version.bind. TXT CH', ['version.bind. -']]
+  ])('%s', async (question, lines) => {
+    const corefile = `. {\n  log . "{name} {layer}"\n  loadbalance\n  etcd skydns.test {\n    store ./data\n  }\n  whoami\n}`
+    const server = await serverOf(corefile, { services })
+    await server.ask(question)
+    await server.stop()
+    expect(server.log.lines).toEqual(lines.map((line) => `[INFO] ${line}`))
+  })
+
+  test('the cache, where the answer was kept', async () => {
+    const server = await serverOf(`. {\n  log . "{layer}"\n  cache\n  etcd skydns.test {\n    store ./data\n  }\n}`, { services })
+    for (let asked = 0; asked < 2; asked++) await server.ask('web.skydns.test. A')
+    await server.stop()
+    expect(server.log.lines).toEqual(['[INFO] etcd', '[INFO] cache'])
+  })
+})

@@ -69,6 +69,7 @@ export default {
     let earlier: readonly string[] = []
     host.offer(namesLogged, names)
     return {
+      wantsLayer: record !== undefined || config.args[1].includes('{layer}'),
       start() {
         const all = host.find(namesLogged)
         earlier = all.slice(0, all.indexOf(names)).flat()

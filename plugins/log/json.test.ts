@@ -46,7 +46,7 @@ describe('with `json` a query is an object on one line', () => {
       rcode: 'NOERROR',
       response_size: 84,
       duration_seconds: 0,
-      layer: null,
+      layer: 'whoami',
       why: 'whoami',
       upstream: null,
       cache: null

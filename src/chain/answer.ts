@@ -2,7 +2,7 @@ import { Message } from '../message/message.js'
 import { type Clock, drop, isPromiseLike, type MaybePromise, type Reply, type Sent } from '../plugin.js'
 import type { Query } from '../query.js'
 import { finish, type Outgoing, sentRcode } from '../reply/finish.js'
-import type { Chain } from './compose.js'
+import { type Chain, layerOf } from './compose.js'
 
 /** Told of whatever a chain throws where none of its layers tells of errors, and of what its observers throw. Throws nothing. */
 export type Report = (error: unknown, query: Query) => void
@@ -119,7 +119,15 @@ function tell(
   if (error !== undefined && !chain.tellsErrors) report(error, query)
   if (chain.observers.length === 0) return
   const rcode = typeof reply === 'symbol' ? 'NOERROR' : query.depth > 0 ? reply.rcode : sentRcode(query, reply)
-  const sent: Sent = { reply, error, rcode, flags, octets, milliseconds: clock.monotonic() - start }
+  const sent: Sent = {
+    reply,
+    error,
+    rcode,
+    flags,
+    octets,
+    milliseconds: clock.monotonic() - start,
+    layer: chain.marks === true ? layerOf(query) : undefined
+  }
   for (const layer of chain.observers) {
     try {
       layer.observe!(query, sent)

@@ -1,4 +1,5 @@
-import { ConfigError, type Directive } from '../corefile/directive.js'
+import { ConfigError, type Directive, type Place } from '../corefile/directive.js'
+import type { ServerBlock } from '../corefile/parser.js'
 import { readBySchema } from '../corefile/read-schema.js'
 import type { Schema } from '../corefile/schema.js'
 import { isError, thrownText } from '../message/one-line.js'
@@ -24,6 +25,8 @@ export interface Configured extends Use {
 
 /** A server block's layers in chain order, set up and not started, and the chains made of them. */
 export interface BuiltChain {
+  /** Where its server block stands. */
+  readonly at: Place
   readonly configured: readonly Configured[]
   readonly chains: Chains
   /** The directives whose plugins were left out, see {@link BuildOptions.builtInOnly}. */
@@ -40,7 +43,7 @@ export interface BuildOptions {
 
 /** Loads the plugins behind the directives of a server block, has them read their configuration, composes their layers. */
 export async function buildChain(
-  directives: readonly Directive[],
+  { directives, at }: Pick<ServerBlock, 'directives' | 'at'>,
   scope: BlockScope,
   said: Said = NOTHING_SAID,
   options: BuildOptions = {}
@@ -61,8 +64,10 @@ export async function buildChain(
   )
   const configured: Configured[] = []
   for (const use of inOrder(once, said.order)) await attempt(async () => configured.push({ ...use, layer: await setUp(use, scope) }))
-  const chains = new Chains(configured.map(({ layer, plugin }) => ({ layer, classes: plugin.classes ?? ['IN'] })))
-  return { configured, chains, leftOut }
+  const chains = new Chains(
+    configured.map(({ layer, plugin, directive: { name } }) => ({ layer, name, classes: plugin.classes ?? ['IN'] }))
+  )
+  return { at, configured, chains, leftOut }
 }
 
 /** Whether a directive belongs to a third party that is not imported; one that nobody has may belong to a plugin that a line names. */

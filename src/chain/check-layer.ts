@@ -6,7 +6,7 @@ import { found, Given, isPlain, problemOf } from '../corefile/given.js'
 import type { Layer } from '../plugin.js'
 
 const FUNCTIONS: readonly (keyof Layer)[] = ['handle', 'observe', 'start', 'ready', 'drain', 'refreshed', 'stop']
-const MEMBERS: readonly (keyof Layer)[] = [...FUNCTIONS, 'tellsErrors', 'reach']
+const MEMBERS: readonly (keyof Layer)[] = [...FUNCTIONS, 'tellsErrors', 'wantsLayer', 'reach']
 
 /** What is wrong with it, in words; undefined where nothing is. */
 export function layerProblem(layer: unknown): string | undefined {
@@ -21,6 +21,7 @@ function checkLayer(given: Given, layer: object): void {
     if (!member.isMissing && typeof member.value !== 'function') member.fail('a function')
   }
   given.get('tellsErrors').flag()
+  given.get('wantsLayer').flag()
   if (!given.get('reach').isMissing) checkReach(given.get('reach'))
   // Whoever returns something means it to do something.
   if (isPlain(layer) && MEMBERS.every((key) => given.get(key).isMissing)) {

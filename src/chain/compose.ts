@@ -1,7 +1,7 @@
 import type { Message } from '../message/message.js'
 import { classNumber } from '../message/registry.js'
 import type { Handler, Layer, Next } from '../plugin.js'
-import type { Query } from '../query.js'
+import { type Fact, fact, type Query } from '../query.js'
 
 /** RFC 8914 §4.21: this server is not authoritative for that name, and does not recurse for it. */
 const NOT_AUTHORITATIVE = 20
@@ -12,6 +12,8 @@ export interface Chain {
   readonly observers: readonly Layer[]
   /** Whether one of them tells of errors. */
   readonly tellsErrors: boolean
+  /** Whether queries carry which layer they have come to last, see {@link layerOf}. */
+  readonly marks?: boolean
 }
 
 /**
@@ -29,9 +31,25 @@ export function refuse(query: Query): Message {
 /** What there is where no server block is. */
 export const NO_CHAIN: Chain = { run: refuse, observers: [], tellsErrors: false }
 
-/** A layer with the classes that its plugin sees. */
+/** The layers that queries have come to last, by how deep the query is: look-ups of the server share the facts of who asks. */
+const LAST_LAYERS = Array.from({ length: 9 }, (_, depth): Fact<string | undefined> => fact(`chain/layer-${depth}`))
+
+/** The directive of the layer that answered a query: the last one that it came to; undefined where that was the end of the chain, or is not noted. */
+export function layerOf(query: Query): string | undefined {
+  return query.get(LAST_LAYERS[query.depth]!)
+}
+
+function marking(name: string | undefined, handle: Handler): Handler {
+  return (query, next) => {
+    query.set(LAST_LAYERS[query.depth]!, name)
+    return handle(query, next)
+  }
+}
+
+/** A layer with its directive and the classes that its plugin sees. */
 export interface ClassedLayer {
   readonly layer: Layer
+  readonly name?: string
   readonly classes: readonly string[]
 }
 
@@ -41,7 +59,7 @@ export class Chains {
   readonly #others: Chain
 
   constructor(layers: readonly ClassedLayer[]) {
-    const seen = layers.map(({ layer, classes }) => ({ layer, numbers: classes.map(classNumber), all: classes.includes('*') }))
+    const seen = layers.map((one) => ({ ...one, numbers: one.classes.map(classNumber), all: one.classes.includes('*') }))
     for (const number of new Set(seen.flatMap(({ numbers }) => numbers))) {
       if (number !== undefined) this.#byClass.set(number, chainOf(seen.filter(({ all, numbers }) => all || numbers.includes(number))))
     }
@@ -54,10 +72,16 @@ export class Chains {
   }
 }
 
-function chainOf(seen: readonly { readonly layer: Layer }[]): Chain {
-  const layers = seen.map(({ layer }) => layer)
-  const observers = layers.filter((layer) => layer.observe !== undefined)
-  // A layer may be an instance of a class, whose methods need it.
-  const handlers = layers.flatMap((layer): Handler[] => (layer.handle === undefined ? [] : [layer.handle.bind(layer)]))
-  return { run: compose(handlers), observers, tellsErrors: observers.some((layer) => layer.tellsErrors === true) }
+function chainOf(seen: readonly ClassedLayer[]): Chain {
+  const observers = seen.map(({ layer }) => layer).filter((layer) => layer.observe !== undefined)
+  const marks = observers.some((layer) => layer.wantsLayer === true)
+  const handlers = seen.flatMap(({ layer, name }): Handler[] => {
+    // A layer may be an instance of a class, whose methods need it.
+    const handle = layer.handle?.bind(layer)
+    if (handle === undefined) return []
+    return [marks ? marking(name, handle) : handle]
+  })
+  const end = marking(undefined, refuse)
+  const run = compose(handlers, marks ? (query) => end(query, refuse) as Message : refuse)
+  return { run, observers, tellsErrors: observers.some((layer) => layer.tellsErrors === true), marks }
 }

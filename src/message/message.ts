@@ -31,6 +31,10 @@ export interface Origin {
   /** The store's revision when it was read. */
   readonly revision?: number
   readonly upstream?: string
+  /** Milliseconds from the question to the upstream's answer; measured for a query that is explained. */
+  readonly rtt?: number
+  /** When it was kept, as `clock.monotonic()`; of what comes from a cache. */
+  readonly since?: number
 }
 
 /** What a message says, for {@link Message.of}. */

@@ -4,6 +4,7 @@ import { attempting } from '../chain/attempt.js'
 import { type BuildOptions, type BuiltChain, buildChain } from '../chain/build.js'
 import { refuse } from '../chain/compose.js'
 import { startAll, stopAll } from '../chain/lifecycle.js'
+import { StepRecord } from '../chain/recorder.js'
 import { CHAIN_SCHEMAS, readSaid, readSaidUnread, type Said } from '../chain/said.js'
 import { BlockScope, type Generation, type ProcessServices, Settings } from '../chain/scope.js'
 import { filesOf, type PluginFiles, thrownAmong } from '../chain/thrown-at.js'
@@ -149,7 +150,7 @@ async function buildBlock(
   const home: Home = { routes: new Routes<BuiltChain>(), serving, entered, hasStarted: false }
   const resolve = (query: Query): MaybePromise<Reply> => resolveWithin(home, query)
   const scope = options.makeScope?.(generation, resolve) ?? new BlockScope(services, generation, resolve)
-  const chain = await buildChain(block.directives, scope, said, options)
+  const chain = await buildChain(block, scope, said, options)
   const epoch = before === undefined ? 0 : before.epoch + (isMoved ? 1 : 0)
   scope.behind = (directive) => behind(chain.configured, scope, epoch, directive)
   return { block, text, epoch, chain, scope, home, addresses: scope.settings.get(listenAddresses) ?? ['0.0.0.0', '::'] }
@@ -184,7 +185,9 @@ function resolveWithin({ routes, serving, entered }: Home, query: Query): MaybeP
   const routed = routes.find(query.question)
   if (routed === undefined) return refuse(query)
   if (!entered.has(routed)) entered.add(routed)
-  return lookUp(routed.block.chains.of(query.question.qclass), query.inside(routed.apex), serving)
+  const inside = query.inside(routed.apex)
+  if (query.trace instanceof StepRecord) return lookUp(query.trace.lookUp(routed.block, inside), inside, serving)
+  return lookUp(routed.block.chains.of(query.question.qclass), inside, serving)
 }
 
 /** Tells of what a chain has thrown, in one line; names a third party's plugin where the stack, which is for debugging, shows that it was that. */

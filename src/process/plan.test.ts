@@ -11,7 +11,7 @@ import { type BuiltBlock, type PlannedEndpoint, planEndpoints } from './plan.js'
 function built(corefile: string): BuiltBlock[] {
   return parseCorefile(corefile, 'Corefile').blocks.map((block) => {
     const bind = block.directives.find(({ name }) => name === 'bind')
-    const chain: BuiltChain = { configured: [], leftOut: [], chains: new Chains([]) }
+    const chain: BuiltChain = { at: block.at, configured: [], leftOut: [], chains: new Chains([]) }
     const home = { routes: new Routes<BuiltChain>(), serving: {} as never, entered: new Set<never>(), hasStarted: true }
     return { block, text: '', epoch: 0, chain, scope: {} as BlockScope, home, addresses: bind?.args ?? ['0.0.0.0', '::'] }
   })

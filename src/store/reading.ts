@@ -12,6 +12,11 @@ export function traceOf(key: Key): number {
   return hash >>> 0
 }
 
+/** Told of each key that is read and its hash, by whoever reads, while there is one. For explaining, which has only hashes otherwise. */
+export type Witness = (hash: number, key: Key) => void
+
+export const witnesses = new Set<Witness>()
+
 /**
  * The look-ups of one query. Each is remembered as "subtree at N", found or not: a change of a key flushes its own hash and
  * that of each of its ancestors, so whatever could change the answer is among them.
@@ -27,18 +32,24 @@ export class TracedReading {
   }
 
   subtree(key: Key, limit?: number): Entry[] {
-    this.reads.push(traceOf(key))
+    this.#note(key)
     return this.#reader.subtree(key, limit)
   }
 
   at(key: Key): Entry[] {
-    this.reads.push(traceOf(key))
+    this.#note(key)
     return this.#reader.at(key)
   }
 
   has(key: Key): boolean {
-    this.reads.push(traceOf(key))
+    this.#note(key)
     return this.#reader.has(key)
+  }
+
+  #note(key: Key): void {
+    const hash = traceOf(key)
+    this.reads.push(hash)
+    if (witnesses.size > 0) for (const witness of witnesses) witness(hash, key)
   }
 }
 

@@ -60,6 +60,7 @@ export abstract class SocketExchange implements Exchange {
   readonly #timers: Timers
   #settle!: (outcome: ExchangeOutcome) => void
   #isOver = false
+  #begun = 0
   #timer: { cancel(): void } | undefined
 
   /** Opens nothing yet. */
@@ -73,7 +74,8 @@ export abstract class SocketExchange implements Exchange {
 
   /** Asks. Called once. */
   begin(): this {
-    const { timeoutMs, isCutShort = false } = this.asking
+    const { timeoutMs, isCutShort = false, query } = this.asking
+    this.#begun = query.trace?.now() ?? 0
     this.#timer = this.#timers.after(timeoutMs, () => this.#fail('i/o timeout', { wasReached: false, isOurs: isCutShort }))
     try {
       this.open()
@@ -110,8 +112,9 @@ export abstract class SocketExchange implements Exchange {
     const { query, upstream, transport, why } = this.asking
     if (!this.#hasId(octets)) return false
     const isTruncated = transport === 'udp' && (u16(octets, 2) & TC) !== 0
+    const origin = { kind: 'upstream', upstream: upstream.text, ...(query.trace !== undefined && { rtt: query.trace.now() - this.#begun }) }
     try {
-      const message = query.received(octets, { origin: { kind: 'upstream', upstream: upstream.text }, why })
+      const message = query.received(octets, { origin, why })
       this.#end({ kind: isTruncated ? 'truncated' : 'reply', message })
     } catch (error) {
       if (!(error instanceof FormatError)) throw error

@@ -1,0 +1,201 @@
+import { serverOf, TestClock, type TestServer } from 'skein/testing'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { Pass } from '../chain/recorder.js'
+import { type Asked, explain } from './explain.js'
+import { explainText } from './explain-text.js'
+
+const COREFILE = `. {
+  log . "{name}"
+  loadbalance
+  cache
+  etcd skydns.test {
+    store ./data
+  }
+  whoami
+}
+chaos.test {
+  chaos
+}`
+const services = {
+  '/skydns/test/skydns/web': { host: '10.0.0.1' },
+  '/skydns/test/skydns/pool/1': { host: '10.0.0.1' },
+  '/skydns/test/skydns/pool/2': { host: '10.0.0.2' },
+  '/skydns/test/skydns/alias': { host: 'outside.example' }
+}
+
+const servers: TestServer[] = []
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.stop()
+})
+
+async function server(corefile = COREFILE): Promise<TestServer> {
+  // Every second draw swaps.
+  const started = await serverOf(corefile, {
+    services,
+    clock: new TestClock(),
+    random: { below: (limit) => limit - 1 - (limit > 1 ? 1 : 0) }
+  })
+  servers.push(started)
+  return started
+}
+
+/** `layer did why`, look-ups in brackets, then what was not asked. */
+function outline({ steps, behind }: Pass): string {
+  const shown = steps.map(({ layer, did, why, lookUps }) =>
+    [layer || 'end', did, ...(why === undefined ? [] : [why]), ...lookUps.map((pass) => `[${pass.question}: ${outline(pass)}]`)].join(' ')
+  )
+  return [...shown, ...(behind.length === 0 ? [] : [`behind ${behind.join(' ')}`])].join('; ')
+}
+
+describe('an explanation tells, of the chain that answers', () => {
+  test.each<[asked: Asked, outline: string, rcode: string]>([
+    [{ name: 'web.skydns.test', type: 'A' }, 'loadbalance passed on; cache passed on; etcd answered found; behind whoami', 'NOERROR'],
+    [
+      { name: 'POOL.skydns.test.', type: 'a' },
+      'loadbalance changed the answer; cache passed on; etcd answered found; behind whoami',
+      'NOERROR'
+    ],
+    [
+      { name: 'no.skydns.test', type: 'A' },
+      'loadbalance passed on; cache passed on; etcd answered no-such-name; behind whoami',
+      'NXDOMAIN'
+    ],
+    [
+      { name: 'alias.skydns.test', type: 'A' },
+      'loadbalance passed on; cache passed on; etcd answered found [outside.example. A: loadbalance passed on; cache passed on; etcd passed on; whoami answered whoami]; behind whoami',
+      'NOERROR'
+    ],
+    [
+      { name: 'elsewhere.example', type: 'AAAA' },
+      'loadbalance passed on; cache passed on; etcd passed on; whoami answered whoami',
+      'NOERROR'
+    ],
+    [{ name: 'version.bind', type: 'TXT', class: 'CH' }, 'end answered not-served', 'REFUSED'],
+    [{ name: 'x.chaos.test', type: 'A' }, 'end answered not-served', 'REFUSED']
+  ])('%j', async (asked, expected, rcode) => {
+    const { pass, reply } = await explain((await server()).instance, asked)
+    expect([outline(pass!), reply?.rcode]).toEqual([expected, rcode])
+  })
+
+  test('which keys of the store were read, at which revision, as the store itself saw it', async () => {
+    const { instance } = await server()
+    const { pass } = await explain(instance, { name: 'web.skydns.test', type: 'A' })
+    expect(pass?.steps.at(-1)?.from).toEqual({ kind: 'store', keys: ['/skydns/test/skydns/web'], revision: 5 })
+  })
+
+  test('for how long a cache has had it, and how many keys that rests on', async () => {
+    const started = await server()
+    const clock = started.instance.serving.clock as TestClock
+    await started.ask('web.skydns.test. A', { edns: 1232 })
+    clock.advance(12_400)
+    const { pass, reply } = await explain(started.instance, { name: 'web.skydns.test', type: 'A' })
+    expect(outline(pass!)).toBe('loadbalance passed on; cache answered cached; behind etcd whoami')
+    expect(pass?.steps.at(-1)?.from).toEqual({ kind: 'cache', unnamedKeys: 1, revision: 5, age: 12 })
+    expect(reply?.answer).toEqual(['web.skydns.test. 3588 A 10.0.0.1'])
+  })
+
+  test('what each layer took, without those behind it', async () => {
+    const started = await server('. {\n  etcd skydns.test {\n    store ./data\n  }\n}')
+    const clock = started.instance.serving.clock as TestClock
+    const { layer } = started.instance.blocks[0]!.chain.configured[0]!
+    const handle = layer.handle!.bind(layer)
+    Object.assign(layer, {
+      handle: async (...args: Parameters<typeof handle>) => {
+        await Promise.resolve()
+        clock.advance(7)
+        return handle(...args)
+      }
+    })
+    const { pass, took } = await explain(started.instance, { name: 'web.skydns.test', type: 'A' })
+    expect([pass?.steps.map((step) => step.took), took]).toEqual([[7], 7])
+  })
+
+  test('the faults of a plugin, and what the client gets then', async () => {
+    const started = await server()
+    const { layer } = started.instance.blocks[0]!.chain.configured.find(({ directive }) => directive.name === 'etcd')!
+    Object.assign(layer, {
+      handle: () => {
+        throw new Error('broken\nfor good')
+      }
+    })
+    const { pass, reply } = await explain(started.instance, { name: 'web.skydns.test', type: 'A' })
+    expect(pass?.steps.map(({ layer: name, did, notes }) => [name, did, ...notes])).toEqual([
+      ['loadbalance', 'failed', 'broken for good'],
+      ['cache', 'failed', 'broken for good'],
+      ['etcd', 'failed', 'broken for good']
+    ])
+    expect(reply?.rcode).toBe('SERVFAIL')
+    expect(started.log.lines).toEqual([])
+  })
+})
+
+test('nobody who counts or logs queries is told of one that is explained', async () => {
+  const started = await server()
+  await explain(started.instance, { name: 'web.skydns.test', type: 'A' })
+  expect(started.log.lines).toEqual([])
+  await started.ask('web.skydns.test. A')
+  expect(started.log.lines).toHaveLength(1)
+})
+
+describe('a question that cannot be asked is one line', () => {
+  test.each<[asked: Asked, message: string]>([
+    [{ name: 'a..b', type: 'A' }, 'explain: expected a name such as www.example.org, not "a..b"'],
+    [{ name: 'a', type: 'AAAAA' }, 'explain: expected a type such as A, not "AAAAA"'],
+    [{ name: 'a', type: 'A', class: 'X' }, 'explain: expected a class such as IN or CH, not "X"'],
+    [{ name: 'a', type: 'A', client: 'me' }, 'explain: expected an address as client, not "me"'],
+    [
+      { name: 'a', type: 'A', at: '192.0.2.1:53' },
+      'explain: expected an address that the server listens on, one of 0.0.0.0:53, [::]:53, not "192.0.2.1:53"'
+    ]
+  ])('%j', async (asked, message) => {
+    await expect(explain((await server()).instance, asked)).rejects.toThrow(message)
+  })
+})
+
+describe('the address that is asked', () => {
+  const corefile = `a.test {\n  bind 127.0.0.1\n  whoami\n}\nb.test {\n  bind ::1\n  whoami\n}\nc.test:5353 {\n  whoami\n}`
+
+  test.each<[asked: Partial<Asked>, at: string]>([
+    [{ name: 'x.b.test' }, '[::1]:53'],
+    [{ name: 'x.a.test' }, '127.0.0.1:53'],
+    [{ name: 'elsewhere.test' }, '127.0.0.1:53'],
+    [{ name: 'c.test', client: '2001:db8::1' }, '[::]:5353'],
+    [{ name: 'c.test' }, '0.0.0.0:5353'],
+    [{ name: 'c.test', at: '::1' }, '[::1]:53'],
+    [{ name: 'c.test', at: ':5353' }, '0.0.0.0:5353'],
+    [{ name: 'c.test', at: '127.0.0.1:5353' }, '0.0.0.0:5353']
+  ])('%j', async (asked, at) => {
+    expect((await explain((await server(corefile)).instance, { name: '', type: 'A', ...asked })).at).toBe(at)
+  })
+
+  test('where no server block there has the name, no chain is asked', async () => {
+    const { pass, reply } = await explain((await server(corefile)).instance, { name: 'elsewhere.test', type: 'A' })
+    expect([pass, reply?.rcode]).toEqual([undefined, 'REFUSED'])
+  })
+})
+
+test('as text it is read from top to bottom', async () => {
+  const started = await server()
+  const explained = await explain(started.instance, { name: 'alias.skydns.test', type: 'A', do: true })
+  expect(
+    explainText(explained, (why) => (why === 'found' ? 'the store has it' : undefined))
+  ).toBe(`alias.skydns.test. A of 127.0.0.1, with DO, asked at 0.0.0.0:53
+
+. in the server block Corefile:1
+  loadbalance  passed on, 0 ms
+  cache        passed on, 0 ms
+  etcd         answered: found (the store has it), 0 ms
+               from store, revision 5, read /skydns/test/skydns/alias
+               looked up outside.example. A:
+                 . in the server block Corefile:1
+                   loadbalance  passed on, 0 ms
+                   cache        passed on, 0 ms
+                   etcd         passed on, 0 ms
+                   whoami       answered: whoami, 0 ms
+  behind       not asked: whoami
+
+NOERROR AA RA, 75 octets, in 0 ms
+answer:
+  alias.skydns.test. 3600 CNAME outside.example.
+`)
+})

@@ -1,0 +1,80 @@
+/** What an explanation says, against what the upstream and the store have seen themselves. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Pass, Step } from '../src/chain/recorder.js'
+import { systemClock } from '../src/process/clock.js'
+import { explain } from '../src/process/explain.js'
+import { type Key, keyOfPath, shownKey } from '../src/store/key.js'
+import type { Entry } from '../src/store/store.js'
+import { MemoryStore, serverOf, type TestServer } from '../src/testing.js'
+import { type ListeningStandIn, startStandIn } from './upstream.js'
+
+/** A store that notes what it is asked. */
+class SpiedStore extends MemoryStore {
+  readonly read = new Set<string>()
+
+  override subtree(key: Key, limit?: number): Entry[] {
+    this.read.add(shownKey(key))
+    return super.subtree(key, limit)
+  }
+
+  override has(key: Key): boolean {
+    this.read.add(shownKey(key))
+    return super.has(key)
+  }
+}
+
+const SERVICES = {
+  '/skydns/test/skydns/web': { host: '10.0.0.1' },
+  '/skydns/test/skydns/out': { host: 'host.example.org' },
+  '/skydns/test/skydns/both/1': { host: 'host.example.org', port: 80 },
+  '/skydns/test/skydns/both/2': { host: 'web.skydns.test', port: 80 }
+}
+
+let upstream: ListeningStandIn
+let server: TestServer
+const store = new SpiedStore()
+
+beforeAll(async () => {
+  upstream = await startStandIn({ delayMs: 20 })
+  for (const [path, value] of Object.entries(SERVICES)) store.put(keyOfPath(path), JSON.stringify(value))
+  const corefile = `. {\n  etcd skydns.test {\n    store ./data\n  }\n  forward . ${upstream.address}:${upstream.port}\n}`
+  server = await serverOf(corefile, { services: store, clock: systemClock })
+})
+afterAll(async () => {
+  await server.stop()
+  await upstream.stop()
+})
+
+/** Every step, those of look-ups too. */
+function stepsOf({ steps }: Pass): Step[] {
+  return steps.flatMap((step) => [step, ...step.lookUps.flatMap(stepsOf)])
+}
+
+describe('the upstream and the store saw what is told', () => {
+  test.each<[question: string]>([
+    ['web.skydns.test. A'],
+    ['none.skydns.test. A'],
+    ['out.skydns.test. A'],
+    ['both.skydns.test. SRV'],
+    ['host.example.org. A'],
+    ['nowhere.example.org. A']
+  ])('%s', async (question) => {
+    const [name = '', type = ''] = question.split(' ')
+    store.read.clear()
+    upstream.asked.length = 0
+    const { pass } = await explain(server.instance, { name, type })
+    const steps = stepsOf(pass!)
+    const forwarded = steps.filter(({ layer, did }) => layer === 'forward' && did === 'answered')
+    expect(forwarded.map(({ from }) => from?.upstream)).toEqual(upstream.asked.map(() => `${upstream.address}:${upstream.port}`))
+    for (const { from, took } of forwarded) {
+      // It waits 20 ms before it answers; a timer may fire a little early.
+      expect(from?.rtt).toBeGreaterThan(15)
+      expect(took).toBeGreaterThanOrEqual(from!.rtt!)
+    }
+    const questions = (told: Pass): string[] => [told.question, ...told.steps.flatMap(({ lookUps }) => lookUps.flatMap(questions))]
+    for (const asked of upstream.asked) expect(questions(pass!)).toContain(asked)
+    const keys = new Set(steps.flatMap(({ from }) => from?.keys ?? []))
+    expect([...keys].sort()).toEqual([...store.read].sort())
+    expect(steps.some(({ from }) => from?.unnamedKeys !== undefined)).toBe(false)
+  })
+})
