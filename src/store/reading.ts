@@ -15,6 +15,7 @@ export function traceOf(key: Key): number {
 /** Told of each key that is read and its hash, by whoever reads, while there is one. For explaining, which has only hashes otherwise. */
 export type Witness = (hash: number, key: Key) => void
 
+/** Those that there are now. */
 export const witnesses = new Set<Witness>()
 
 /**
