@@ -25,10 +25,14 @@ export const VERSION: InjectionToken<string> = Symbol('version')
 const SCOPE: InjectionToken<BlockScope> = Symbol('scope')
 
 /** A container with the real parts. */
-export function processContainer(version: string, format: LogFormat = 'text'): DependencyContainer {
+export function processContainer(
+  version: string,
+  format: LogFormat = 'text',
+  output: NodeJS.WriteStream = process.stdout
+): DependencyContainer {
   const container = root.createChildContainer()
   const debug = process.env.SKEIN_DEBUG === '1'
-  container.register(LOG, { useFactory: instanceCachingFactory(() => new StreamLog(process.stdout, { debug, format })) })
+  container.register(LOG, { useFactory: instanceCachingFactory(() => new StreamLog(output, { debug, format })) })
   container.register(CLOCK, { useValue: systemClock })
   container.register(RANDOM, { useFactory: instanceCachingFactory(() => new SystemRandom()) })
   container.register(METRICS, { useFactory: instanceCachingFactory(() => new PromRegistry()) })
@@ -38,6 +42,12 @@ export function processContainer(version: string, format: LogFormat = 'text'): D
   container.register(SHARES, { useFactory: instanceCachingFactory(() => new Sharing()) })
   container.register(VERSION, { useValue: version })
   return container
+}
+
+/** Has the stores of a container open no keys API: for a command that runs beside what there is. */
+export function withoutApis(container: DependencyContainer): DependencyContainer {
+  const stores = new EmbeddedStores(container.resolve(CLOCK), container.resolve(LOG), { hasApis: false })
+  return container.register<StorePool>(STORES, { useValue: stores })
 }
 
 /** The parts that every server block uses. */

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { check } from './check/check.js'
 import { checkJson } from './check/json.js'
 import { checkText } from './check/text.js'
-import { processContainer, scopesOf, servicesOf } from './container.js'
+import { processContainer, scopesOf, servicesOf, withoutApis } from './container.js'
 import { ConfigError, type Directive, nearest } from './corefile/directive.js'
 import { adminCalls } from './process/admin.js'
 import { AdminEnd } from './process/admin-end.js'
@@ -14,6 +14,7 @@ import { banner } from './process/banner.js'
 import { type Configuration, folderOf, isStdin, readConfiguration } from './process/configuration.js'
 import { type ControlSocket, openControlSocket } from './process/control-socket.js'
 import { converted } from './process/convert.js'
+import { explainCommand, type Offline } from './process/explain-command.js'
 import { KV_HELP, kv } from './process/kv.js'
 import { jsonLine, type LogFormat } from './process/log.js'
 import { pluginList, pluginText } from './process/plugins.js'
@@ -30,8 +31,16 @@ const CONF: Flag = {
 const PORT: Flag = { spellings: ['dns.port', 'p', 'port'], value: 'PORT', about: 'the port of zones that name none (53)' }
 const LOG_FORMAT: Flag = { spellings: ['log-format'], value: 'FORMAT', about: 'run: what lines of the log are, text or json (text)' }
 const HELP_FLAG: Flag = { spellings: ['help', 'h'], about: 'print this text' }
-const JSON_FLAG: Flag = { spellings: ['json'], about: 'check, plugins: print JSON' }
+const JSON_FLAG: Flag = { spellings: ['json'], about: 'check, plugins, explain: print JSON' }
 const NO_PLUGINS: Flag = { spellings: ['no-plugins'], about: 'check: import no plugin but Skein’s own, as importing one runs its code' }
+
+const CLIENT: Flag = { spellings: ['client'], value: 'ADDRESS', about: 'explain: who asks (127.0.0.1)' }
+const DO: Flag = { spellings: ['do'], about: 'explain: asks with the DO bit, for DNSSEC' }
+const AT: Flag = {
+  spellings: ['at'],
+  value: 'ADDRESS',
+  about: 'explain: which address of the server is asked, as ADDRESS, ADDRESS:PORT or :PORT (the first that has the name)'
+}
 
 const FLAGS: readonly Flag[] = [
   CONF,
@@ -52,10 +61,11 @@ Usage:
   skein convert [FLAGS]      print the Corefile as TOML, or the TOML as a Corefile
   skein plugins [NAME]       list the plugins that there are, or print what the one of a directive takes
   skein reload [-conf FILE]  have the running server go over to what the Corefile says now
+  skein explain NAME [TYPE]  say what each plugin does with a question, and why
   skein kv VERB …            read and change the embedded service store; \`skein kv help\`
 
 Flags:
-${shownFlags(FLAGS)}
+${shownFlags([...FLAGS, CLIENT, DO, AT])}
 
 A Corefile that serves SkyDNS services from ./data on port 1053, and asks the machine's name servers for the rest:
 
@@ -98,6 +108,7 @@ const COMMANDS: Readonly<Record<string, { flags: readonly Flag[]; most: number; 
   check: { flags: [CONF, PORT, JSON_FLAG, NO_PLUGINS, HELP_FLAG], most: 0, go: ({ flags }) => runCheck(flags) },
   convert: { flags: [CONF, HELP_FLAG], most: 0, go: ({ flags }) => runConvert(flags) },
   plugins: { flags: [CONF, JSON_FLAG, HELP_FLAG], most: 1, go: ({ flags, words }) => runPlugins(flags, words[0]) },
+  explain: { flags: [CONF, PORT, JSON_FLAG, CLIENT, DO, AT, HELP_FLAG], most: 3, go: runExplain },
   reload: { flags: [CONF, HELP_FLAG], most: 0, go: async ({ flags }) => print(await reloadRunning(flags.get('conf'))) }
 }
 
@@ -114,7 +125,9 @@ async function command(argv: readonly string[]): Promise<void> {
   if (extra !== undefined && named === undefined)
     throw new UsageError(`unknown command ${JSON.stringify(extra)}, expected ${shownCommands(extra)}`)
   if (extra !== undefined)
-    throw new UsageError(`${verb}: expected ${most === 0 ? 'flags alone' : 'one name'}, not ${JSON.stringify(extra)}`)
+    throw new UsageError(
+      `${verb}: expected ${most === 0 ? 'flags alone' : most === 1 ? 'one name' : 'NAME TYPE CLASS at most'}, not ${JSON.stringify(extra)}`
+    )
   await go(given)
 }
 
@@ -155,6 +168,17 @@ async function runPlugins(flags: ReadonlyMap<string, string>, name: string | und
   const warn = (text: string): void => void process.stderr.write(`skein: ${text}\n`)
   const sources = { folder: folderOf(flags.get('conf') ?? 'Corefile'), lines: pluginLines(flags.get('conf'), warn) }
   print(name === undefined ? await pluginList(sources, flags.has('json')) : await pluginText(name, sources, warn))
+}
+
+async function runExplain(given: Arguments): Promise<void> {
+  const warn = (text: string): void => void process.stderr.write(`skein: ${text}\n`)
+  const offline = (): Offline => {
+    const container = withoutApis(processContainer(`Skein-${version()}`, 'text', process.stderr))
+    const defaultPort = readPort(given.flags.get('dns.port') ?? '53', 'dns.port')
+    const configuration = readConfiguration(given.flags.get('conf'))
+    return { configuration, services: servicesOf(container), makeScope: scopesOf(container), defaultPort }
+  }
+  print(await explainCommand(given, offline, warn))
 }
 
 /** The `plugin` lines of the configuration. Who asks what there is may be about to mend it: what cannot be read is told, and has none. */

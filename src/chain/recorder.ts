@@ -119,7 +119,9 @@ export class PassRecord {
     this.#query = query
     this.#begun = recorder.now()
     const end: Handler = (asked) => refuse(asked)
-    const handlers = layers.map(({ layer, directive }) => this.#noted(directive.name, directive.at, layer.handle!.bind(layer)))
+    const handlers = layers.map(({ layer, directive }) =>
+      this.#noted(directive.name, directive.at, layer.handle!.bind(layer), layer.reach?.zones)
+    )
     this.chain = { run: compose([...handlers, this.#noted('', at, end)]), observers: [], tellsErrors: true }
   }
 
@@ -136,9 +138,9 @@ export class PassRecord {
     }
   }
 
-  #noted(layer: string, at: Place, handle: Handler): Handler {
+  #noted(layer: string, at: Place, handle: Handler, zones?: readonly string[]): Handler {
     return (query, next) => {
-      const step = new StepRecord(this.recorder, layer, at, query)
+      const step = new StepRecord(this.recorder, layer, at, query, zones)
       this.#steps.push(step)
       return step.run(handle, query, next)
     }
@@ -155,14 +157,17 @@ export class StepRecord implements Trace {
   readonly #received: Reply[] = []
   readonly #asked: Query[] = []
   readonly #lookUps: PassRecord[] = []
+  readonly #isElsewhere: boolean
   #behindMs = 0
   #ended: number | undefined
   #reply: Reply | undefined
   #failure: string | undefined
 
-  constructor(recorder: Recorder, layer: string, at: Place, query: Query) {
+  /** `zones` are those that the layer says it is for. */
+  constructor(recorder: Recorder, layer: string, at: Place, query: Query, zones: readonly string[] | undefined) {
     this.recorder = recorder
     this.at = at
+    this.#isElsewhere = zones !== undefined && query.within(zones) === undefined
     this.#layer = layer
     this.#query = query
     this.#begun = recorder.now()
@@ -274,6 +279,7 @@ export class StepRecord implements Trace {
     return [
       ...(this.#failure === undefined ? [] : [this.#failure]),
       ...(reply?.problem === undefined || this.#received.includes(reply) ? [] : [reply.problem]),
+      ...(this.#isElsewhere && this.#did() === 'passed on' ? ['the name is in none of its zones'] : []),
       ...others.map((asked) => `asked ${asked} of the layers behind it`),
       ...(reply === undefined || typeof last !== 'object' || last === reply ? [] : difference(last, reply))
     ]

@@ -7,6 +7,7 @@ import { shownEndpoint } from '../listen/addresses.js'
 import { namedThrownText, thrownText } from '../message/one-line.js'
 import type { MaybePromise } from '../plugin.js'
 import { browserRefusal, type KeysGuard, tokenRefusal } from '../store/keys-guard.js'
+import { askedOf, ExplainError, explain } from './explain.js'
 import type { BuiltBlock } from './plan.js'
 import { configurationHash, type Reloader } from './reload.js'
 import type { RunningServer } from './run.js'
@@ -31,6 +32,7 @@ export type AdminHandler = (request: IncomingMessage, response: ServerResponse) 
 export function adminCalls(server: RunningServer, reloader: Reloader, services: ProcessServices): readonly AdminCall[] {
   return [
     { method: 'GET', path: '/server', answer: () => ({ body: serverState(server, reloader, services) }) },
+    { method: 'GET', path: '/explain', answer: (url) => explained(server, url) },
     { method: 'POST', path: '/reload', answer: () => reload(reloader) }
   ]
 }
@@ -99,6 +101,16 @@ async function reload(reloader: Reloader): Promise<AdminAnswer> {
   const { error } = outcome
   if (!(error instanceof ConfigError)) return failure(409, thrownText(error))
   return { status: 400, body: { error: error.problem, ...(error.at !== undefined && { at: shownPlace(error.at) }) } }
+}
+
+/** 400 where it cannot be asked. */
+async function explained({ instance }: RunningServer, url: URL): Promise<AdminAnswer> {
+  try {
+    return { body: await explain(instance, askedOf(url)) }
+  } catch (error) {
+    if (error instanceof ExplainError) return failure(400, error.message)
+    throw error
+  }
 }
 
 function serverState(server: RunningServer, reloader: Reloader, { version }: ProcessServices): object {

@@ -10,6 +10,9 @@ export class ControlError extends Error {
   readonly code = 'SKEIN_CONTROL'
 }
 
+/** No server runs with the Corefile, or none that this user may ask. */
+export class NoServerError extends ControlError {}
+
 /** What a server says. */
 export interface ControlReply {
   readonly status: number
@@ -44,14 +47,14 @@ async function socketOf(file: string, around: Surroundings): Promise<string> {
     if (await isAnswered(path).catch(() => false)) return path
   }
   const folders = [...new Set([runtimeFolder(around), ...runtimeFolders(around)])].join(', ')
-  throw new ControlError(`no server runs with ${resolve(file)} that this user may ask: its control socket is not in ${folders}`)
+  throw new NoServerError(`no server runs with ${resolve(file)} that this user may ask: its control socket is not in ${folders}`)
 }
 
 function nameOf(file: string): string {
   try {
     return socketName(file)
   } catch (error) {
-    throw new ControlError(`no server runs with ${resolve(file)}: there is no such folder`, { cause: error })
+    throw new NoServerError(`no server runs with ${resolve(file)}: there is no such folder`, { cause: error })
   }
 }
 

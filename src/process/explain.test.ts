@@ -191,6 +191,7 @@ test('as text it is read from top to bottom', async () => {
                    loadbalance  passed on, 0 ms
                    cache        passed on, 0 ms
                    etcd         passed on, 0 ms
+                                the name is in none of its zones
                    whoami       answered: whoami, 0 ms
   behind       not asked: whoami
 

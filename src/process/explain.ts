@@ -68,6 +68,19 @@ const UDP_SIZE = 1232
 const DO = 0x8000
 const REQUEST_OCTETS = 512
 
+/** The question of a call. */
+export function askedOf({ searchParams: given }: URL): Asked {
+  const text = (name: string): string | undefined => given.get(name) ?? undefined
+  return {
+    name: given.get('name') ?? '',
+    type: given.get('type') ?? 'A',
+    class: text('class'),
+    client: text('client'),
+    do: ['1', 'true'].includes(given.get('do') ?? ''),
+    at: text('at')
+  }
+}
+
 /** Asks the server a question as that client would, through a chain whose every step is noted. Throws ExplainError. */
 export async function explain(instance: Instance, asked: Asked): Promise<Explained> {
   const { octets, shown } = requestOf(asked)

@@ -37,12 +37,15 @@ interface Used {
 export class EmbeddedStores implements StorePool {
   readonly #clock: Clock
   readonly #log: Log
+  /** False where keys APIs stay closed, as for a command that asks a chain. */
+  readonly hasApis: boolean
   readonly #stores = new Map<string, OpenStore>()
   readonly #apis = new Map<string, OpenApi>()
 
-  constructor(clock: Clock, log: Log) {
+  constructor(clock: Clock, log: Log, { hasApis = true }: { hasApis?: boolean } = {}) {
     this.#clock = clock
     this.#log = log
+    this.hasApis = hasApis
   }
 
   lease(): StoreLease {
@@ -175,7 +178,7 @@ export class StoreLease implements Stores {
     const { folder } = options
     await this.#pool.takeStore(folder)
     this.#taken.push(() => this.#pool.giveStore(folder))
-    if (!hasApi(options)) return
+    if (!this.#pool.hasApis || !hasApi(options)) return
     const key = apiKey(options)
     await this.#pool.takeApi(key, options)
     this.#taken.push(() => this.#pool.giveApi(key))
