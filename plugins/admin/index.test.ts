@@ -25,7 +25,7 @@ describe('where the calls are answered', () => {
 
   test('is known before anything is opened', async () => {
     await expect(serverOf('a {\n  admin 127.0.0.1:8053\n  health 127.0.0.1:8053\n}')).rejects.toThrow(
-      /Corefile:[23]: (admin|health): \1 is to listen on 127\.0\.0\.1:8053, where (admin|health) is, expected another port/
+      /Corefile:[23]: (admin|health): \1 is to listen on 127\.0\.0\.1:8053, where (admin|health) of Corefile:[23] is, expected another port/
     )
   })
 })

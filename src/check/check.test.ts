@@ -111,7 +111,7 @@ describe('what keeps the server from starting is an error, and all of it is told
     [
       'health and ready in one place',
       '. {\n  ready :8080\n  health 127.0.0.1:8080\n  whoami\n}',
-      ['configuration Corefile:3: health: health is to listen on 127.0.0.1:8080, where ready is, expected another port']
+      ['configuration Corefile:3: health: health is to listen on 127.0.0.1:8080, where ready of Corefile:2 is, expected another port']
     ],
     [
       'a keys API where DNS is',

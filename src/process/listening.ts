@@ -45,11 +45,15 @@ export function checkListening(all: readonly Listening[], plan: readonly Planned
     const other = all
       .slice(0, index)
       .find((before) => (before.what !== what || before.address !== address) && before.port === port && overlap(before.address, address))
-    const who = taken === undefined ? other?.what : 'DNS'
+    const who = taken === undefined ? other && shownOther(other) : 'DNS'
     if (who === undefined) continue
     const shown = shownAddress(address, port)
     fail(new ConfigError(`${directive.name}: ${what} is to listen on ${shown}, where ${who} is, expected another port`, directive.at))
   }
+}
+
+function shownOther({ what, directive: { at } }: Listening): string {
+  return `${what} of ${at.file}:${at.line}`
 }
 
 function overlap(one: string, other: string): boolean {
