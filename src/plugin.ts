@@ -32,6 +32,7 @@ export {
   spelledName
 } from './message/name.js'
 export { stackLines, thrownText } from './message/one-line.js'
+export { reasonsOf } from './message/reasons.js'
 export { type ResourceRecord, withTtl } from './message/record.js'
 export { asksForRecords, isMetaType, type Rcode, type RRClass, type RRType } from './message/registry.js'
 export { type Client, type Fact, fact, type Query, type ReplyParts, shownAddress } from './query.js'

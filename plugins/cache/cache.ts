@@ -1,5 +1,6 @@
 import {
   andThen,
+  type ExtendedError,
   fact,
   type Host,
   isMetaType,
@@ -9,6 +10,7 @@ import {
   type Origin,
   type Query,
   type Reply,
+  reasonsOf,
   type Shared,
   storeReads
 } from 'skein/plugin'
@@ -31,6 +33,8 @@ const AA = 0x0400
 const RCODE = 0xf
 /** The EDNS option of RFC 7871. */
 const CLIENT_SUBNET = 8
+/** RFC 8914 §4.14. */
+const CACHED_ERROR: ExtendedError = { code: 13, text: 'cached' }
 const NO_READS: ReadonlySet<number> = new Set()
 
 /** The answers of one server block, which outlive a reload that changes nothing of what they rest on. */
@@ -190,9 +194,15 @@ function asCached(reply: Message, wasForwarded: boolean, reads: ReadonlySet<numb
   return reply.with({
     flags: reply.flags & ~(wasForwarded ? AA | RCODE : RCODE),
     origin: { ...originOf(reply.origin, reads, query), since },
+    extendedErrors: errorsOf(reply),
     why: 'cached',
     problem: undefined
   })
+}
+
+/** What a client is told of the reason must not depend on whether the answer was kept; of a failure it is told that too. */
+function errorsOf(reply: Message): readonly ExtendedError[] {
+  return reply.rcode === 'SERVFAIL' ? [...reasonsOf(reply), CACHED_ERROR] : reasonsOf(reply)
 }
 
 function originOf(origin: Origin | undefined, reads: ReadonlySet<number>, query: Query): Origin {

@@ -6,7 +6,7 @@ import { Entry } from './entry.js'
 /** A reply with one TXT record of so many octets. */
 function reply(octets: number): Message {
   const answer = [{ owner: 'a.example.org.', type: 'TXT', ttl: 60, rdata: [new Uint8Array(octets)] }]
-  return { answer, authority: [], additional: [] } as unknown as Message
+  return { answer, authority: [], additional: [], extendedErrors: [] } as unknown as Message
 }
 
 const entry = (key: string, reads: number[] = [], octets = 10): Entry => new Entry('success', key, reply(octets), new Set(reads), 0, 1000)

@@ -53,8 +53,9 @@ export class Entry {
   }
 }
 
-function sizeOf({ answer, authority, additional }: Message): number {
+function sizeOf({ answer, authority, additional, extendedErrors }: Message): number {
   let sum = 0
+  for (const { text } of extendedErrors) sum += 2 * FIELD_OCTETS + sizeOfValue(text)
   for (const records of [answer, authority, additional]) for (const record of records) sum += sizeOfRecord(record)
   return sum
 }

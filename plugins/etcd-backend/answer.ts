@@ -34,10 +34,6 @@ export interface Asked {
 }
 
 const NO_TARGETS: Targets = { answer: [], additional: [] }
-/** RFC 8914 §4.1. */
-export const OTHER_ERROR = 0
-/** RFC 8914 §4.23: the servers that should know could not be reached. */
-const NO_REACHABLE_AUTHORITY = 22
 
 /** The parts of the reply, as far as the look-ups outside are known. */
 export function answerParts(lookup: Lookup, outside: Outside, rules: Rules, asked: Asked): ReplyParts {
@@ -51,8 +47,7 @@ export function answerParts(lookup: Lookup, outside: Outside, rules: Rules, aske
       rcode: 'SERVFAIL',
       ra: true,
       why: 'target-failed',
-      problem: `the name that ${asked.owner} leads to could not be looked up`,
-      extendedErrors: [{ code: NO_REACHABLE_AUTHORITY }]
+      problem: `the name that ${asked.owner} leads to could not be looked up`
     }
   }
   if (lookup.gaveUp(asked.name)) {
@@ -60,8 +55,7 @@ export function answerParts(lookup: Lookup, outside: Outside, rules: Rules, aske
       rcode: 'SERVFAIL',
       ra: true,
       why: 'too-many',
-      problem: `more keys would have to be looked at for ${asked.owner} than the ${MOST_KEYS} that a look-up takes`,
-      extendedErrors: [{ code: OTHER_ERROR, text: 'too many services' }]
+      problem: `more keys would have to be looked at for ${asked.owner} than the ${MOST_KEYS} that a look-up takes`
     }
   }
   return nothing(lookup.apex, rules, asked.now, lookup.exists(asked.name))

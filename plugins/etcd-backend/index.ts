@@ -17,7 +17,7 @@ import {
   storeReads,
   zonesServed
 } from 'skein/plugin'
-import { type Asked, answerParts, nothing, OTHER_ERROR, type Rules } from './answer.js'
+import { type Asked, answerParts, nothing, type Rules } from './answer.js'
 import { BadValues } from './bad-values.js'
 import { keyOf, Lookup, MOST_KEYS, type Source } from './lookup.js'
 import { type Options, readOptions, schema } from './options.js'
@@ -179,8 +179,5 @@ function passOn(query: Query, trace: StoreTrace, next: Next): MaybePromise<Reply
 
 function failed(query: Query, error: unknown): Reply {
   const problem = error instanceof Error ? error.message : String(error)
-  return query.fail('SERVFAIL', 'store-failed', {
-    problem,
-    extendedErrors: [{ code: OTHER_ERROR, text: 'the service store cannot be read' }]
-  })
+  return query.fail('SERVFAIL', 'store-failed', { problem })
 }

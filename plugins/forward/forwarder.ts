@@ -8,6 +8,7 @@ import {
   InFlight,
   type MaybePromise,
   type Next,
+  type Origin,
   type Query,
   questionKey,
   type Reply
@@ -17,12 +18,12 @@ import type { Options } from './options.js'
 
 /** Askers that wait at once; beyond it the server would only gather questions that nobody answers in time. */
 const MAX_WAITING = 10_000
-/** The numbers of extended errors: RFC 8914 §4.1, §4.21, §4.22, §4.23 and §4.24. */
+/** The numbers of extended errors: RFC 8914 §4.1, §4.23 and §4.24. */
 const OTHER_ERROR = 0
-const NOT_AUTHORITATIVE = 20
-const NOT_SUPPORTED = 21
 const NO_REACHABLE_AUTHORITY = 22
 const NETWORK_ERROR = 23
+/** The origin of what is none of the questions that are forwarded: it tells other plugins that nobody failed. */
+const NOT_ASKED: Origin = { kind: 'none' }
 
 /** Gives questions to upstreams, and equal ones in flight to them only once. */
 export class Forwarder {
@@ -43,17 +44,14 @@ export class Forwarder {
     const { from, except, noRec, ndots } = this.#options
     if (query.within(from) === undefined || query.within(except) !== undefined) return next(query)
     // Only clients are refused: the server's own answers may need names outside its zones.
-    if (noRec && query.depth === 0) return notAsked(query, 'SERVFAIL', 'no-recursion', false, { code: NOT_AUTHORITATIVE })
+    if (noRec && query.depth === 0) return query.fail('SERVFAIL', 'no-recursion', { origin: NOT_ASKED })
     if (countLabels(query.qname) < ndots)
-      return notAsked(query, 'SERVFAIL', 'ndots', true, {
-        code: OTHER_ERROR,
-        text: `names of fewer than ${ndots} labels are not forwarded`
-      })
-    if (!asksForRecords(query.question.qtype)) return notAsked(query, 'REFUSED', 'meta-type', false, { code: NOT_SUPPORTED })
+      return query.fail('SERVFAIL', 'ndots', { ra: true, origin: NOT_ASKED, extendedErrors: [tooShort(ndots)] })
+    if (!asksForRecords(query.question.qtype)) return query.fail('REFUSED', 'meta-type', { origin: NOT_ASKED })
     if (this.#isStopped) return stopping(query)
     if (this.#waiting >= MAX_WAITING) {
       this.#rejects.value++
-      return query.fail('REFUSED', 'too-many', { extendedErrors: [{ code: OTHER_ERROR, text: 'too many questions wait for upstreams' }] })
+      return query.fail('REFUSED', 'too-many')
     }
     return this.#forward(query)
   }
@@ -110,13 +108,12 @@ function reasonOf({ wasReached, isOurs }: ExchangeFailure): ExtendedError {
   return { code: NO_REACHABLE_AUTHORITY, text: 'no upstream can be reached' }
 }
 
-/** Says that this is none of the questions that are forwarded; its origin tells other plugins that nobody failed. */
-function notAsked(query: Query, rcode: 'SERVFAIL' | 'REFUSED', why: string, ra: boolean, reason: ExtendedError): Reply {
-  return query.fail(rcode, why, { ra, extendedErrors: [reason], origin: { kind: 'none' } })
+function tooShort(ndots: number): ExtendedError {
+  return { code: OTHER_ERROR, text: `names of fewer than ${ndots} labels are not forwarded` }
 }
 
 function stopping(query: Query): Reply {
-  return query.fail('SERVFAIL', 'stopping', { ra: true, extendedErrors: [{ code: OTHER_ERROR, text: 'this server is stopping' }] })
+  return query.fail('SERVFAIL', 'stopping', { ra: true })
 }
 
 function countersOf({ metrics }: Host): Counters {

@@ -148,11 +148,11 @@ describe('what is not forwarded', () => {
   })
 
   test.each<[string, string, string | undefined, string]>([
-    ['ndots 3', 'example.org. A', 'none', 'ndots 0 names of fewer than 3 labels are not forwarded'],
-    ['no_rec', 'www.example.org. A', 'none', 'no-recursion 20 '],
-    ['', 'example.org. AXFR', 'none', 'meta-type 21 '],
-    ['', 'example.org. TYPE128', 'none', 'meta-type 21 '],
-    ['', 'example.org. TYPE0', 'none', 'meta-type 21 '],
+    ['ndots 3', 'example.org. A', 'none', 'ndots 0 ndots: names of fewer than 3 labels are not forwarded'],
+    ['no_rec', 'www.example.org. A', 'none', 'no-recursion 20 no-recursion'],
+    ['', 'example.org. AXFR', 'none', 'meta-type 21 meta-type'],
+    ['', 'example.org. TYPE128', 'none', 'meta-type 21 meta-type'],
+    ['', 'example.org. TYPE0', 'none', 'meta-type 21 meta-type'],
     ['', 'example.org. A', 'upstream', 'forwarded ']
   ])('with %j the question %s has the origin %s and the reason %s', async (option, question, origin, reason) => {
     const fake = await upstream()

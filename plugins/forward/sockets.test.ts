@@ -110,7 +110,7 @@ describe('512 sockets are open at once', () => {
     await moment()
     expect(server.counter('coredns_forward_requests_total')).toBe(512)
     await open.pop()!.stop()
-    expect(new Set((await Promise.all(replies)).map(reasonsOf))).toEqual(new Set(['SERVFAIL 0 this server is stopping']))
+    expect(new Set((await Promise.all(replies)).map(reasonsOf))).toEqual(new Set(['SERVFAIL 0 stopping']))
   })
 
   test('an upstream that was left too little time to answer is asked first again', async () => {
@@ -128,7 +128,7 @@ describe('512 sockets are open at once', () => {
     clock.advance(4500)
     await expect.poll(() => first.asked.length).toBe(1)
     clock.advance(500)
-    expect(reasonsOf(await late)).toBe('SERVFAIL 0 this server has no socket or time left to ask with')
+    expect(reasonsOf(await late)).toBe('SERVFAIL 0 upstream-failed: this server has no socket or time left to ask with')
     await Promise.all(held)
     isSilent = false
     expect((await server.ask('next.example.net. A')).rcode).toBe('NOERROR')
@@ -144,8 +144,8 @@ describe('512 sockets are open at once', () => {
       clock.advance(1000)
     }
     const told = (await Promise.all(held)).map(reasonsOf)
-    expect(told.slice(0, 512).every((text) => text === 'SERVFAIL 22 no upstream can be reached')).toBe(true)
-    expect(told.at(-1)).toBe('SERVFAIL 0 this server has no socket or time left to ask with')
+    expect(told.slice(0, 512).every((text) => text === 'SERVFAIL 22 upstream-failed: no upstream can be reached')).toBe(true)
+    expect(told.at(-1)).toBe('SERVFAIL 0 upstream-failed: this server has no socket or time left to ask with')
     const lines = server.log.lines.filter((text) => /n1599\..*dial udp 127\.0\.0\.1:\d+: no socket was free in time$/.test(text))
     expect(lines).toHaveLength(1)
   })
@@ -185,7 +185,7 @@ describe('an error of this machine', () => {
     let failing = 4
     failToConnect(code, () => failing-- > 0)
     expect(reasonsOf(await server.ask('www.example.org. A', { edns: 1232 }))).toBe(
-      'SERVFAIL 0 this server has no socket or time left to ask with'
+      'SERVFAIL 0 upstream-failed: this server has no socket or time left to ask with'
     )
     const line = server.log.lines.find((one) => one.startsWith('[ERROR]'))
     expect(line).toContain(`dial ${transport} 127.0.0.1:${fakes[1]!.port}: ${text}`)

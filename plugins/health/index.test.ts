@@ -222,7 +222,10 @@ describe('a wrong line is an error with file and line', () => {
       'health 127.0.0.1:9153\n  prometheus',
       'Corefile:3: prometheus: prometheus is to listen on 127.0.0.1:9153, where health of Corefile:2 is, expected another port'
     ],
-    ['health\n  ready localhost:8080', 'Corefile:2: health: health is to listen on 0.0.0.0:8080, where ready of Corefile:3 is, expected another port'],
+    [
+      'health\n  ready localhost:8080',
+      'Corefile:2: health: health is to listen on 0.0.0.0:8080, where ready of Corefile:3 is, expected another port'
+    ],
     [
       'health\n}\nb {\n  health 127.0.0.1:8080',
       'Corefile:5: health: health is to listen on 127.0.0.1:8080, where health of Corefile:2 is, expected another port'

@@ -5,7 +5,6 @@ import {
   drop,
   type Exchange,
   type ExchangeOutcome,
-  type ExtendedError,
   type Host,
   InFlight,
   type MaybePromise,
@@ -29,10 +28,6 @@ const TOTAL_MS = 5000
 const MOST_UNDER_WAY = 256
 const MOST_ASKERS = 1000
 const LOOP_LINE_MS = 60_000
-/** RFC 8914 §4.1, §4.22 and §4.23. */
-const OTHER_ERROR = 0
-const NOT_SUPPORTED = 21
-const NO_REACHABLE_AUTHORITY = 22
 
 /** Gives questions for names in stub zones to the servers of these. */
 export class Forwarder {
@@ -61,13 +56,13 @@ export class Forwarder {
       trace = this.#zones.refresh()
     } catch (error) {
       const problem = error instanceof Error ? error.message : String(error)
-      return refuse(query, 'store-failed', { code: OTHER_ERROR, text: 'the service store cannot be read' }, { problem })
+      return query.fail('SERVFAIL', 'store-failed', { ra: true, problem })
     }
     if (trace !== undefined) rest(query, trace)
     const zone = this.#zones.find(query.qname)
     if (zone === undefined) return next(query)
     if (cameFromStub(query)) return this.#looped(query, zone)
-    if (!asksForRecords(query.question.qtype)) return query.fail('REFUSED', 'meta-type', { extendedErrors: [{ code: NOT_SUPPORTED }] })
+    if (!asksForRecords(query.question.qtype)) return query.fail('REFUSED', 'meta-type')
     if (this.#isStopped) return stopping(query)
     return this.#shared(query, zone)
   }
@@ -84,7 +79,7 @@ export class Forwarder {
     const key = keyOf(query, zone)
     const askers = this.#inFlight.askers(key)
     if (askers === 0 ? this.#inFlight.size >= MOST_UNDER_WAY : askers >= MOST_ASKERS)
-      return refuse(query, 'too-many', { code: OTHER_ERROR, text: 'too many questions wait for the servers of stub zones' })
+      return query.fail('SERVFAIL', 'too-many', { ra: true })
     return this.#inFlight.ask(key, () => this.#ask(query, zone))
   }
 
@@ -122,8 +117,7 @@ export class Forwarder {
     // A client over UDP comes again over TCP; nobody else can do anything with half an answer.
     if (cut !== undefined && query.client.transport === 'udp' && query.depth === 0) return cut
     if (this.#isStopped) return stopping(query)
-    const reason = { code: NO_REACHABLE_AUTHORITY, text: 'no server of the stub zone can be reached' }
-    return refuse(query, 'stub-failed', reason, { problem: `stub zone ${name}: ${problem}` })
+    return query.fail('SERVFAIL', 'stub-failed', { ra: true, problem: `stub zone ${name}: ${problem}` })
   }
 
   /** Over UDP where the client came so, and over TCP where that cuts the reply. */
@@ -177,10 +171,6 @@ function rest(query: Query, { reads, revision }: StoreTrace): void {
   )
 }
 
-function refuse(query: Query, why: string, reason: ExtendedError, about: { problem?: string } = {}): Reply {
-  return query.fail('SERVFAIL', why, { ra: true, extendedErrors: [reason], ...about })
-}
-
 function stopping(query: Query): Reply {
-  return refuse(query, 'stopping', { code: OTHER_ERROR, text: 'this server is stopping' })
+  return query.fail('SERVFAIL', 'stopping', { ra: true })
 }

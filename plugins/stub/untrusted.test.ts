@@ -166,10 +166,7 @@ describe('clients that ask at once', () => {
     const { server, fake } = await before({ udp: () => {} }, '')
     const replies = Array.from({ length: 1000 }, () => server.ask('www.example.org. A'))
     const { rcode, edns } = await server.ask('www.example.org. A', { edns: 1232 })
-    expect([rcode, Buffer.from(edns!.options[0]![1].subarray(2)).toString()]).toEqual([
-      'SERVFAIL',
-      'too many questions wait for the servers of stub zones'
-    ])
+    expect([rcode, Buffer.from(edns!.options[0]![1].subarray(2)).toString()]).toEqual(['SERVFAIL', 'too-many'])
     await expect.poll(() => fake.asked.length).toBe(1)
     await open.pop()!.stop()
     expect(new Set((await Promise.all(replies)).map((reply) => reply.rcode))).toEqual(new Set(['SERVFAIL']))

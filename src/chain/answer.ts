@@ -25,8 +25,6 @@ export class ReplyError extends Error {
   readonly code = 'SKEIN_REPLY'
 }
 
-/** RFC 8914 §4.1: for a failure inside there is no closer word. */
-const OTHER_ERROR = 0
 /** A look-up of the server for itself is not sent anywhere. */
 const NOWHERE = { flags: 0, octets: 0 }
 
@@ -104,7 +102,7 @@ export function lookUp(chain: Chain, query: Query, serving: Serving): MaybePromi
 
 /** The server's own answer where a plugin has failed. */
 function fault(query: Query): Message {
-  return query.fail('SERVFAIL', 'fault', { extendedErrors: [{ code: OTHER_ERROR }] })
+  return query.fail('SERVFAIL', 'fault')
 }
 
 function tell(

@@ -50,7 +50,7 @@ describe('a chain of layers', () => {
 
   test('refuses at its end, and says that nobody here serves the name', () => {
     const reply = compose([])(query()) as Message
-    expect([reply.rcode, reply.why, reply.extendedErrors]).toEqual(['REFUSED', 'not-served', [{ code: 20 }]])
+    expect([reply.rcode, reply.why, reply.origin]).toEqual(['REFUSED', 'not-served', { kind: 'none' }])
   })
 
   test('asks the rest as often as a layer likes, with other queries', () => {

@@ -3,9 +3,6 @@ import { classNumber } from '../message/registry.js'
 import type { Handler, Layer, Next } from '../plugin.js'
 import { type Fact, fact, type Query } from '../query.js'
 
-/** RFC 8914 §4.21: this server is not authoritative for that name, and does not recurse for it. */
-const NOT_AUTHORITATIVE = 20
-
 /** A composed chain, and those of its layers that are told what was sent. */
 export interface Chain {
   readonly run: Next
@@ -25,7 +22,7 @@ export function compose(handlers: readonly Handler[], last: Next = refuse): Next
 
 /** The end of every chain: nobody here serves that name. */
 export function refuse(query: Query): Message {
-  return query.fail('REFUSED', 'not-served', { extendedErrors: [{ code: NOT_AUTHORITATIVE }], origin: { kind: 'none' } })
+  return query.fail('REFUSED', 'not-served', { origin: { kind: 'none' } })
 }
 
 /** What there is where no server block is. */

@@ -94,7 +94,24 @@ describe('turns away', () => {
     const refused = accept(request, UDP_SIZE)
     const message = Message.fromOctets(refused.kind === 'refused' ? refused.reply : new Uint8Array())
     expect(message.rcode).toBe('BADVERS')
-    expect(message.edns).toEqual({ size: UDP_SIZE, version: 0, extendedRcode: 1, dnssecOk: false, options: [] })
+    expect(message.edns).toEqual({
+      size: UDP_SIZE,
+      version: 0,
+      extendedRcode: 1,
+      dnssecOk: false,
+      options: [[15, new Uint8Array(Buffer.from('\0\0edns-version'))]]
+    })
+  })
+
+  test.each([
+    ['FORMERR', 'malformed', 0, `0100 0001 0001 0000 0001 ${question} ${soa} ${opt}`],
+    ['NOTIMP', 'not-implemented', 21, `1000 ${one} 0001 ${question} ${opt}`],
+    ['BADVERS', 'edns-version', 0, `0100 ${one} 0001 ${question} 00 0029 1000 00010000 0000`]
+  ])('%s with the reason %s where the request has EDNS', (rcode, reason, code, octets) => {
+    const refused = accept(hex(`${id} ${octets}`), UDP_SIZE)
+    const message = Message.fromOctets(refused.kind === 'refused' ? refused.reply : new Uint8Array())
+    const options = message.edns!.options.map(([number, payload]) => [number, payload[1], Buffer.from(payload.subarray(2)).toString()])
+    expect([message.rcode, options]).toEqual([rcode, [[15, code, reason]]])
   })
 
   test('options that run past their record, with an OPT record', () => {
@@ -108,7 +125,7 @@ describe('turns away', () => {
     const name = nameOctets(`${'x'.repeat(63)}.${'y'.repeat(63)}.${'z'.repeat(63)}.${'w'.repeat(61)}.`)
     const request = Buffer.concat([hex(`${id} 0000 ${one} 0001`), name, hex(`0001 0001 00 0029 1000 00010000 0000`)])
     const refused = accept(request, UDP_SIZE)
-    expect(refused.kind === 'refused' && refused.reply.length).toBe(12 + 255 + 4 + 11)
+    expect(refused.kind === 'refused' && refused.reply.length).toBe(12 + 255 + 4 + 11 + 6 + 'edns-version'.length)
   })
 })
 

@@ -5,7 +5,8 @@
 import { CD, OPCODE, QR, RD } from './message.js'
 import { FormatError, HEADER_OCTETS } from './name.js'
 import { type Edns, OptError, type Question, readFrame, readQuestion, u16 } from './read.js'
-import { Writer } from './writer.js'
+import { errorOptions, toldAs } from './reasons.js'
+import { type EdnsOption, Writer } from './writer.js'
 
 /** A request that passed: its octets, its question and its OPT record, read in place. */
 export interface Asked {
@@ -22,9 +23,16 @@ export type Accepted =
 
 const SILENCE: Accepted = { kind: 'silence' }
 const IXFR = 251
-const FORMERR = 1
-const NOTIMP = 4
-const BADVERS = 16
+
+/** What is said to a request that is turned away: its rcode, and the reason where it has EDNS. */
+interface Refusal {
+  readonly rcode: number
+  readonly options: readonly EdnsOption[]
+}
+
+const FORMERR: Refusal = { rcode: 1, options: errorOptions(toldAs('malformed')) }
+const NOTIMP: Refusal = { rcode: 4, options: errorOptions(toldAs('not-implemented')) }
+const BADVERS: Refusal = { rcode: 16, options: errorOptions(toldAs('edns-version')) }
 
 /** Checks a request as it came. `udpSize` is what an error reply's OPT record advertises. Never throws. */
 export function accept(octets: Uint8Array, udpSize: number): Accepted {
@@ -66,13 +74,16 @@ function countsFit(octets: Uint8Array, qtype: number): boolean {
   return u16(octets, 6) === 0 && u16(octets, 8) <= (qtype === IXFR ? 1 : 0) && u16(octets, 10) <= 2
 }
 
+/** Of what is said here: a header, the longest question, an OPT record and a reason; less than every client takes. */
+const MOST_OCTETS = HEADER_OCTETS + 255 + 4 + 11 + 38
+
 const writer = new Writer()
 
-/** An empty reply with the question as far as it could be read, and an OPT record where the request has one. */
-function refused(octets: Uint8Array, rcode: number, question: Question | undefined, udpSize: number): Accepted {
-  const reply = new Uint8Array(HEADER_OCTETS + 255 + 4 + 11)
+/** An empty reply with the question as far as it could be read, and an OPT record with the reason where the request has one. */
+function refused(octets: Uint8Array, { rcode, options }: Refusal, question: Question | undefined, udpSize: number): Accepted {
+  const reply = new Uint8Array(MOST_OCTETS)
   writer.begin(reply, reply.length, u16(octets, 0), QR | (u16(octets, 2) & (OPCODE | RD | CD)) | (rcode & 0xf))
   if (question !== undefined) writer.question(octets.subarray(HEADER_OCTETS, question.end))
-  if (hasOpt(octets, question) && writer.opt(udpSize, rcode, 0, [])) writer.count(10, 1)
+  if (hasOpt(octets, question) && writer.opt(udpSize, rcode, 0, options)) writer.count(10, 1)
   return { kind: 'refused', reply: reply.subarray(0, writer.at) }
 }

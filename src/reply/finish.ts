@@ -1,10 +1,11 @@
 /** What a finished reply needs: the asker's ID and question, EDNS, compression, and a size that fits (RFC 2181 §9). */
-import { AA, AD, CD, EXTENDED_ERROR, type ExtendedError, type Message, QR, RA, RD, TC } from '../message/message.js'
+import { AA, AD, CD, type Message, QR, RA, RD, TC } from '../message/message.js'
 import { HEADER_OCTETS, isWithin, RecordError } from '../message/name.js'
 import { u16 } from '../message/read.js'
+import { errorOptions, reasonsOf } from '../message/reasons.js'
 import type { ResourceRecord } from '../message/record.js'
 import { type Rcode, rcodeNumber } from '../message/registry.js'
-import { type EdnsOption, Writer } from '../message/writer.js'
+import { Writer } from '../message/writer.js'
 import type { Query } from '../query.js'
 import { groupAt } from './rrset.js'
 import { PLAIN_UDP_SIZE, replyLimit, STREAM_SIZE } from './size.js'
@@ -133,9 +134,6 @@ function writeOpt(query: Query, reply: Message, rcode: number, udpSize: number):
   const size = Math.max(PLAIN_UDP_SIZE, udpSize)
   const flags = query.dnssecOk ? DO : 0
   // A reason must not push an answer out: without room for it the plain record goes, for which room was kept.
-  if (!writer.opt(size, rcode, flags, optionsOf(reply.extendedErrors))) writer.opt(size, rcode, flags, [])
-}
-
-function optionsOf(errors: readonly ExtendedError[]): EdnsOption[] {
-  return errors.map(({ code, text = '' }) => [EXTENDED_ERROR, Buffer.concat([Uint8Array.of(code >> 8, code & 0xff), Buffer.from(text)])])
+  if (!writer.opt(size, rcode, flags, errorOptions(rcode === 0 ? reply.extendedErrors : reasonsOf(reply))))
+    writer.opt(size, rcode, flags, [])
 }
