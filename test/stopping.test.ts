@@ -8,7 +8,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { readAnswer, requestOctets } from '../src/testing.js'
 import { block, etcd, MAIN, start } from './command.js'
 import { openClient } from './dns-client.js'
-import { freePort, startProcess, temporaryFolder } from './processes.js'
+import { freePort, isReached, startProcess, temporaryFolder } from './processes.js'
 
 const folder = temporaryFolder()
 afterAll(() => folder.remove())
@@ -133,4 +133,34 @@ test('what was acknowledged is there again after a restart, and answers', async 
   const got = (await (await fetch(`http://127.0.0.1:${api}/v2/keys/skydns/test/skydns/web`)).json()) as { node: { value: string } }
   expect(got.node.value).toBe('{"host":"10.9.8.7"}')
   expect(await second.stop()).toBe(0)
+})
+
+test('twenty reloads as fast as they come, then SIGTERM amid one: every question is answered, health moves, and it ends with 0', async () => {
+  const cwd = join(folder.path, 'hurried')
+  mkdirSync(cwd)
+  const [port, one, other] = [await freePort('127.0.0.1'), await freePort('127.0.0.1'), await freePort('127.0.0.1')]
+  const corefile = (...lines: string[]): void => writeFileSync(join(cwd, 'Corefile'), block(...lines).replace('.:0', `.:${port}`))
+  corefile('whoami', `health 127.0.0.1:${one}`)
+  const server = await start(cwd)
+  const client = await openClient('udp', { address: '127.0.0.1', port })
+  let asked = 0
+  const asking = (async () => {
+    for (; asked < 40; asked++) expect(readAnswer(await client.ask(requestOctets('a.test. A'))).rcode).toBe('NOERROR')
+  })()
+  for (let reload = 0; reload < 20; reload++) {
+    if (reload === 10) corefile('whoami', 'nonsense')
+    if (reload === 15) corefile('whoami', `health 127.0.0.1:${other}`)
+    process.kill(server.pid, 'SIGHUP')
+    await sleep(10)
+  }
+  await asking
+  await server.prints(/Reloading complete: 1 server block built/)
+  expect([await isReached(one), await isReached(other)]).toEqual([false, true])
+  expect(server.output()).toMatch(/Reload failed, and the server goes on as it was: Corefile:4: unknown directive "nonsense"/)
+  process.kill(server.pid, 'SIGHUP')
+  process.kill(server.pid, 'SIGTERM')
+  const begun = performance.now()
+  expect(await server.ended).toBe(0)
+  expect(performance.now() - begun).toBeLessThan(1000)
+  client.close()
 })
