@@ -7,15 +7,19 @@ import { checkJson } from './check/json.js'
 import { checkText } from './check/text.js'
 import { processContainer, scopesOf, servicesOf } from './container.js'
 import { ConfigError, type Directive, nearest } from './corefile/directive.js'
+import { adminCalls } from './process/admin.js'
+import { AdminEnd } from './process/admin-end.js'
 import { type Arguments, type Flag, readArguments, readLogFormat, readPort, shownFlags, UsageError } from './process/arguments.js'
 import { banner } from './process/banner.js'
 import { type Configuration, folderOf, isStdin, readConfiguration } from './process/configuration.js'
+import { type ControlSocket, openControlSocket } from './process/control-socket.js'
 import { converted } from './process/convert.js'
 import { KV_HELP, kv } from './process/kv.js'
 import { jsonLine, type LogFormat } from './process/log.js'
 import { pluginList, pluginText } from './process/plugins.js'
 import { Reloader } from './process/reload.js'
-import { startServer } from './process/run.js'
+import { reloadRunning } from './process/reload-command.js'
+import { type RunningServer, startServer } from './process/run.js'
 import { onReloadSignal, onStopSignal } from './process/signals.js'
 
 const CONF: Flag = {
@@ -47,6 +51,7 @@ Usage:
   skein check [FLAGS]        say whether it would start, what its chains are, and what is most likely not meant
   skein convert [FLAGS]      print the Corefile as TOML, or the TOML as a Corefile
   skein plugins [NAME]       list the plugins that there are, or print what the one of a directive takes
+  skein reload [-conf FILE]  have the running server go over to what the Corefile says now
   skein kv VERB …            read and change the embedded service store; \`skein kv help\`
 
 Flags:
@@ -92,7 +97,8 @@ const COMMANDS: Readonly<Record<string, { flags: readonly Flag[]; most: number; 
   run: { flags: FLAGS, most: 0, go: ({ flags }) => run(flags) },
   check: { flags: [CONF, PORT, JSON_FLAG, NO_PLUGINS, HELP_FLAG], most: 0, go: ({ flags }) => runCheck(flags) },
   convert: { flags: [CONF, HELP_FLAG], most: 0, go: ({ flags }) => runConvert(flags) },
-  plugins: { flags: [CONF, JSON_FLAG, HELP_FLAG], most: 1, go: ({ flags, words }) => runPlugins(flags, words[0]) }
+  plugins: { flags: [CONF, JSON_FLAG, HELP_FLAG], most: 1, go: ({ flags, words }) => runPlugins(flags, words[0]) },
+  reload: { flags: [CONF, HELP_FLAG], most: 0, go: async ({ flags }) => print(await reloadRunning(flags.get('conf'))) }
 }
 
 async function command(argv: readonly string[]): Promise<void> {
@@ -182,13 +188,16 @@ async function serve(flags: ReadonlyMap<string, string>, defaultPort: number, fo
     () => reload(),
     (text) => log.warn(text)
   )
-  const server = await startServer({ configuration, services, makeScope: scopesOf(container), defaultPort })
+  const adminEnd = new AdminEnd(log)
+  const server = await startServer({ configuration, services, makeScope: scopesOf(container), defaultPort, beside: adminEnd })
   const reloader = new Reloader(server, configuration, () => readAgain(flags.get('conf')), services)
   reload = () => void reloader.now()
+  adminEnd.calls = adminCalls(server, reloader, services)
+  const control = openControlSocket({ file: configuration.file, calls: adminEnd.calls, log })
   onStopSignal((signal) => {
     log.info(`${signal}: shutting down`)
     reloader.stop()
-    server.stop().then(
+    stopAll(server, control).then(
       () => {
         log.flush?.()
         process.exit(0)
@@ -203,7 +212,17 @@ async function serve(flags: ReadonlyMap<string, string>, defaultPort: number, fo
   // A plugin's stray failure must not end what everybody is served by.
   onStrayFailure((text) => log.error(text))
   process.on('uncaughtException', (error) => log.error(`a plugin failed outside of a query: ${error.stack ?? error.message}`))
+  await control
   if (!flags.has('quiet')) for (const line of [...server.zoneLines(), `Skein-${version()}`, platform(), ...banner(server)]) log.line(line)
+}
+
+/** Who asks over the control socket is answered as long as the server is there. */
+async function stopAll(server: RunningServer, control: Promise<ControlSocket | undefined>): Promise<void> {
+  try {
+    await server.stop()
+  } finally {
+    await (await control)?.close()
+  }
 }
 
 function platform(): string {

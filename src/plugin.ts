@@ -5,6 +5,7 @@
  * name as everyone else's, and are loaded the same way. Only types are needed: all power arrives by argument.
  */
 import type { Config, Schema } from './corefile/schema.js'
+import type { HttpPlace } from './http/place.js'
 import type { Message } from './message/message.js'
 import type { Rcode } from './message/registry.js'
 import type { Fact, Query } from './query.js'
@@ -328,6 +329,9 @@ export const udpSize: Setting<number> = { name: 'bufsize', scope: 'process' }
 
 /** How often the configuration is looked at for changes, in milliseconds; never where nobody sets it. */
 export const reloadEvery: Setting<{ readonly intervalMs: number; readonly jitterMs: number }> = { name: 'reload', scope: 'process' }
+
+/** Where the admin calls are answered by HTTP, and the token that each asks for; nowhere where nobody sets it. */
+export const adminEnd: Setting<{ readonly place: HttpPlace; readonly token: string | undefined }> = { name: 'admin', scope: 'process' }
 
 /** Whether the log has lines for debugging. */
 export const debugLog: Setting<boolean> = { name: 'debug', scope: 'process' }

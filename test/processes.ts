@@ -41,7 +41,10 @@ process.on('exit', () => {
 /** Starts a program and waits until it is ready; the error of one that fails to holds what it printed. */
 export async function startProcess(command: string, args: readonly string[], options: StartOptions = {}): Promise<Running> {
   const { cwd, env, ready, readyWithinMs = 10_000 } = options
-  const running = launch(command, args, { ...(cwd === undefined ? {} : { cwd }), env: { ...process.env, ...env } })
+  const running = launch(command, args, {
+    ...(cwd === undefined ? {} : { cwd }),
+    env: { ...process.env, XDG_RUNTIME_DIR: runtimeFolder(), ...env }
+  })
   try {
     if (ready instanceof RegExp) await running.prints(ready, readyWithinMs)
     else if (ready !== undefined) await until(ready, running, `${command} is ready`, readyWithinMs)
@@ -50,6 +53,14 @@ export async function startProcess(command: string, args: readonly string[], opt
     throw error
   }
   return running
+}
+
+let runtime: string | undefined
+
+/** Where servers have their control sockets: none in the machine's own folders. */
+export function runtimeFolder(): string {
+  runtime ??= temporaryFolder().path
+  return runtime
 }
 
 function launch(command: string, args: readonly string[], options: { cwd?: string; env: NodeJS.ProcessEnv }): Running {

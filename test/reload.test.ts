@@ -111,7 +111,7 @@ describe('what says the same goes on, what says something else is built anew', (
   test('and the new one runs before the old one stops', async () => {
     const { server, services, ask } = await started(block('a', 'says one') + block('b', 'says two'), await freePort())
     const reloaded = await server.reload(read(block('b', 'says two') + block('a', 'says three') + block('c', 'says four')))
-    expect(reloaded).toEqual({ kept: 1, built: 2 })
+    expect(reloaded).toEqual({ kept: ['b'], built: ['a', 'c'], dropped: [] })
     expect(events(services.log)).toEqual(['start one', 'start two', 'start three', 'start four', 'stop one'])
     expect([await ask('x.a. TXT'), await ask('x.b. TXT', 'tcp'), await ask('x.c. TXT')]).toEqual(['three', 'two', 'four'])
     await server.reload(read(block('b', 'says two')))
@@ -146,11 +146,11 @@ describe('what says the same goes on, what says something else is built anew', (
   test('a block is not the same whose file has changed, or that stands in another order', async () => {
     writeFileSync(join(folder.path, 'word'), 'first')
     const { server, ask } = await started(block('.', 'file-says word'), await freePort())
-    expect((await server.reload(read(block('.', 'file-says word')))).kept).toBe(1)
+    expect((await server.reload(read(block('.', 'file-says word')))).kept).toHaveLength(1)
     writeFileSync(join(folder.path, 'word'), 'second')
-    expect((await server.reload(read(block('.', 'file-says word')))).kept).toBe(0)
+    expect((await server.reload(read(block('.', 'file-says word')))).kept).toHaveLength(0)
     expect(await ask('x. TXT')).toBe('second')
-    expect((await server.reload(read(block('.', 'file-says word', 'order file-says before cache')))).kept).toBe(0)
+    expect((await server.reload(read(block('.', 'file-says word', 'order file-says before cache')))).kept).toHaveLength(0)
   })
 
   test('a setting of the process is that of all blocks, kept ones too', async () => {
@@ -188,7 +188,7 @@ describe('where anything fails, everything is as it was', () => {
         .map((event) => event.slice('stop '.length))
         .toSorted()
     ).toEqual(starts.toSorted())
-    expect((await server.reload(read(block('a', 'says again')))).built).toBe(1)
+    expect((await server.reload(read(block('a', 'says again')))).built).toHaveLength(1)
     expect(await ask('x.a. TXT')).toBe('again')
   })
 })
@@ -219,11 +219,11 @@ describe('a cache keeps its answers', () => {
     const asking = block('a', 'cache', 'asks x.b.')
     const { server, ask } = await started(asking + block('b', 'says one') + block('c', 'says three'), await freePort())
     expect(await ask('x.a. TXT')).toBe('one')
-    expect((await server.reload(read(asking + block('b', 'says one') + block('c', 'says four')))).kept).toBe(2)
-    expect((await server.reload(read(asking + block('b', 'says two') + block('c', 'says four')))).kept).toBe(1)
+    expect((await server.reload(read(asking + block('b', 'says one') + block('c', 'says four')))).kept).toHaveLength(2)
+    expect((await server.reload(read(asking + block('b', 'says two') + block('c', 'says four')))).kept).toHaveLength(1)
     expect(await ask('x.a. TXT')).toBe('two')
     // A longer zone takes names away from the block that was asked.
-    expect((await server.reload(read(asking + block('b', 'says two') + block('x.b', 'says five')))).kept).toBe(1)
+    expect((await server.reload(read(asking + block('b', 'says two') + block('x.b', 'says five')))).kept).toHaveLength(1)
     expect(await ask('x.a. TXT')).toBe('five')
   })
 

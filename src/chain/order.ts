@@ -7,7 +7,7 @@
  */
 // biome-ignore format: a table
 export const STANDARD_ORDER: readonly string[] = [
-  'root', 'metadata', 'geoip', 'cancel', 'proxyproto', 'quic', 'grpc_server', 'https', 'https3', 'timeouts', 'multisocket', 'reload', 'nsid',
+  'root', 'metadata', 'geoip', 'cancel', 'proxyproto', 'quic', 'grpc_server', 'https', 'https3', 'timeouts', 'multisocket', 'reload', 'admin', 'nsid',
   'bufsize', 'bind', 'debug', 'trace', 'ready', 'health', 'pprof', 'shed', 'metrics', 'errors', 'log', 'dnstap', 'local', 'dns64', 'any',
   'roundrobin', 'tsig', 'rewrite', 'autopath', 'acl', 'cache', 'stub', 'chaos', 'header', 'dnssec', 'tls', 'minimal', 'template', 'transfer',
   'hosts', 'route53', 'azure', 'clouddns', 'k8s_external', 'kubernetes', 'file', 'auto', 'secondary', 'etcd-backend', 'loop', 'forward',
@@ -38,6 +38,7 @@ export const SPELLINGS: ReadonlyMap<string, string> = new Map([
 
 /** The plugins that come with this Skein; the rest of the order is named so that an error can say "not yet". */
 export const BUILT_IN: readonly string[] = [
+  'admin',
   'any',
   'bind',
   'bufsize',

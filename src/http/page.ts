@@ -55,14 +55,15 @@ export async function openHttp(place: HttpPlace, page: HttpPage): Promise<HttpEn
     open.add(socket)
     socket.once('close', () => open.delete(socket))
   })
-  const value = await listen(server, place)
+  const value = await listenHttp(server, place)
   // Running out of descriptors must not end the server.
   server.on('error', (error) => page.tell(`${place.text}: ${error.message}`))
   // Who is connected and asks for nothing has nothing to wait for.
   return { value, close: () => close(server, () => [...open].filter((socket) => !busy.has(socket))) }
 }
 
-async function listen(server: Server, { host, port }: HttpPlace): Promise<AddressInfo> {
+/** Has a server listen; where it cannot it fails, with the reason in words as message. */
+export async function listenHttp(server: Server, { host, port }: HttpPlace): Promise<AddressInfo> {
   // Without a host it listens on all addresses.
   server.listen({ port, ...(host !== '' && { host }) })
   try {

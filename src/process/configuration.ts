@@ -34,7 +34,7 @@ const STDIN = '/dev/stdin'
 
 /** Whether the configuration is read from standard input: once. */
 export function isStdin(conf: string | undefined): boolean {
-  return conf === '-' || conf === 'stdin'
+  return conf === '-' || conf === 'stdin' || conf === STDIN
 }
 
 /** A Corefile from standard input has no folder: what it names hangs on the working directory, as in CoreDNS. */

@@ -6,7 +6,7 @@ import type { ProcessServices } from '../chain/scope.js'
 import { ConfigError } from '../corefile/directive.js'
 import { reloadEvery } from '../plugin.js'
 import type { Configuration } from './configuration.js'
-import type { RunningServer } from './run.js'
+import type { Reloaded, RunningServer } from './run.js'
 
 /** The SHA-512 of the exact octets of all files of a configuration, in hex; of a single one what `sha512sum` prints. */
 export function configurationHash({ files }: Configuration): string {
@@ -15,6 +15,9 @@ export function configurationHash({ files }: Configuration): string {
   return hash.digest('hex')
 }
 
+/** How a reload has ended. */
+export type Outcome = (Reloaded & { readonly old: string; readonly new: string }) | { readonly error: unknown }
+
 /** Reads the configuration again, and has the server go over to it. */
 export class Reloader {
   readonly #server: RunningServer
@@ -22,6 +25,8 @@ export class Reloader {
   readonly #services: ProcessServices
   readonly #failures: { value: number }
   #configuration: Configuration
+  /** How many have worked. */
+  #done = 0
   /** What was tried last and failed: it is not tried again until it changes. */
   #failed: string | undefined
   #timer: { cancel(): void } | undefined
@@ -45,22 +50,34 @@ export class Reloader {
     this.#watch()
   }
 
-  /** Reloads whatever has changed or not. Whether the server runs with what the files say now; why not is in the log. */
-  async now(): Promise<boolean> {
+  /** What the server runs with. */
+  get configuration(): Configuration {
+    return this.#configuration
+  }
+
+  /** How many reloads have worked and failed so far. */
+  get counts(): { readonly done: number; readonly failed: number } {
+    return { done: this.#done, failed: this.#failures.value }
+  }
+
+  /** Reloads whether something has changed or not; the hashes are those of before and after. What has failed is in the log too. */
+  async now(): Promise<Outcome> {
     const { log } = this.#services
     log.info('Reloading')
     try {
       const configuration = this.#read()
-      const { kept, built } = await this.#server.reload(configuration)
+      const reloaded = await this.#server.reload(configuration)
+      const old = configurationHash(this.#configuration)
       this.#configuration = configuration
+      this.#done++
       this.#failed = undefined
       this.#watch()
-      log.info(`Reloading complete: ${count(built)} built, ${count(kept)} kept`)
-      return true
+      log.info(`Reloading complete: ${shownReload(reloaded)}`)
+      return { ...reloaded, old, new: configurationHash(configuration) }
     } catch (error) {
       this.#failures.value++
       log.error(`Reload failed, and the server goes on as it was: ${textOf(error)}`)
-      return false
+      return { error }
     }
   }
 
@@ -83,8 +100,7 @@ export class Reloader {
   async #look(): Promise<void> {
     const state = await this.#state()
     if (state === this.#failed || state === configurationHash(this.#configuration)) return
-    if (await this.now()) return
-    this.#failed = state
+    if ('error' in (await this.now())) this.#failed = state
   }
 
   /** What the files are now: a text that is another one where any of them is. */
@@ -108,8 +124,14 @@ async function stateOf(configuration: Configuration, { instance }: RunningServer
   return hash
 }
 
-function count(blocks: number): string {
-  return `${blocks} server block${blocks === 1 ? '' : 's'}`
+/** A reload in words. */
+export function shownReload({ kept, built, dropped }: Reloaded): string {
+  const more = dropped.length === 0 ? '' : `, ${count(dropped)} dropped`
+  return `${count(built)} built, ${count(kept)} kept${more}`
+}
+
+function count({ length }: readonly string[]): string {
+  return `${length} server block${length === 1 ? '' : 's'}`
 }
 
 function textOf(error: unknown): string {

@@ -1,12 +1,12 @@
 /** `skein run`: from a Corefile to a server that answers, and its orderly end. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ProcessServices } from '../chain/scope.js'
+import type { ProcessServices, Settings } from '../chain/scope.js'
 import { ConfigError } from '../corefile/directive.js'
-import { type Listeners, openListeners } from '../listen/listeners.js'
+import { type Change, type Listeners, openListeners } from '../listen/listeners.js'
 import { ListenError } from '../listen/slot.js'
 import type { Configuration } from './configuration.js'
 import { buildInstance, type Instance, type MakeScope } from './instance.js'
-import { zoneLines } from './plan.js'
+import { type BuiltBlock, zoneLines } from './plan.js'
 
 /** How long queries in flight may take when the server stops: so long by themselves, then what is left for the layers to end them. */
 const PATIENCE_MS = 250
@@ -20,13 +20,25 @@ export interface RunOptions {
   readonly services: ProcessServices
   readonly makeScope: MakeScope
   readonly defaultPort: number
+  /** What listens besides, where the configuration says. */
+  readonly beside?: Beside
 }
 
-/** What a reload came to. */
+/** Something that listens and follows the configuration. */
+export interface Beside {
+  /** Opens what another reading wants and is not open yet. Throws ConfigError, and has changed nothing then. */
+  prepare(settings: Settings): Promise<{ readonly apply: () => void; readonly discard: () => Promise<void> }>
+  close(): Promise<void>
+}
+
+/** What a reload came to: server blocks by their keys. */
 export interface Reloaded {
-  /** Server blocks that went on as they were, and those that were built anew. */
-  readonly kept: number
-  readonly built: number
+  /** Those that went on as they were. */
+  readonly kept: readonly string[]
+  /** Those that are new, or say something else than before. */
+  readonly built: readonly string[]
+  /** Those of before that have no successor. */
+  readonly dropped: readonly string[]
 }
 
 /** A server that is listening. */
@@ -62,19 +74,29 @@ export class RunningServer {
     const next = await buildInstance(blocks, { services, file, defaultPort, makeScope, running })
     for (const { text } of warnings) services.log.warn(text)
     await next.start()
-    const change = await this.listeners.prepare(next.endpoints).catch(async (error: unknown) => {
-      await next.abandon()
-      throw error
-    })
+    const { change, beside } = await this.#prepare(next)
     // From here on nothing can fail: every question is answered by one of the two.
     next.takeOver(running)
     this.instance = next
+    beside?.apply()
     const closed = change.apply(GRACE_MS)
     await running.idle(RELOAD_PATIENCE_MS)
     await running.stop().catch((error: unknown) => services.log.error(`not everything of before stopped cleanly: ${textOf(error)}`))
     await closed
-    const kept = next.blocks.filter((block) => running.blocks.includes(block)).length
-    return { kept, built: next.blocks.length - kept }
+    return compared(running.blocks, next.blocks)
+  }
+
+  /** Opens what the next instance listens on; where that fails, abandons it. */
+  async #prepare(next: Instance): Promise<{ change: Change; beside: Awaited<ReturnType<Beside['prepare']>> | undefined }> {
+    let beside: Awaited<ReturnType<Beside['prepare']>> | undefined
+    try {
+      beside = await this.#options.beside?.prepare(next.settings)
+      return { change: await this.listeners.prepare(next.endpoints), beside }
+    } catch (error) {
+      await beside?.discard()
+      await next.abandon()
+      throw error
+    }
   }
 
   /** Waits for those who want it, stops listening, answers what is in flight, stops the layers, closes the stores. */
@@ -82,7 +104,7 @@ export class RunningServer {
     this.#isStopping = true
     await this.#turn
     await this.instance.drain()
-    const closed = this.listeners.close(GRACE_MS)
+    const closed = Promise.all([this.listeners.close(GRACE_MS), this.#options.beside?.close()])
     await Promise.race([closed, sleep(PATIENCE_MS, undefined, { ref: false })])
     // A layer that something still waits for ends it now, while there is a socket to answer on.
     try {
@@ -95,7 +117,7 @@ export class RunningServer {
 
   /** The zones and where they are served, CoreDNS's way: `.:1053 on 127.0.0.1`; on every address where none is named. */
   zoneLines(): string[] {
-    return zoneLines(this.instance.plan, ({ address, port }) => this.#portOf(address, port))
+    return zoneLines(this.instance.plan, ({ address, port }) => this.portOf(address, port))
   }
 
   /** The first address that is listened on, for examples: an IPv4 one if there is any. */
@@ -106,8 +128,13 @@ export class RunningServer {
     return { address, port }
   }
 
-  /** Port 0 became another one. */
-  #portOf(address: string, port: number): number {
+  /** The port of zones that name none. */
+  get defaultPort(): number {
+    return this.#options.defaultPort
+  }
+
+  /** The port that is listened on: port 0 became another one. */
+  portOf(address: string, port: number): number {
     if (port !== 0) return port
     const isV6 = address.includes(':')
     const { list } = this.listeners
@@ -126,14 +153,32 @@ export async function startServer(options: RunOptions): Promise<RunningServer> {
   await instance.start()
   try {
     const listeners = await openListeners(instance.endpoints, { warn: (text) => services.log.warn(text) })
-    const server = new RunningServer(instance, listeners, options)
-    if (listeners.list.length > 0) return server
-    await listeners.close(0)
-    throw new ListenError('every address', defaultPort, 'udp', { name: 'Error', code: 'EADDRNOTAVAIL', message: 'no address' })
+    try {
+      if (listeners.list.length === 0)
+        throw new ListenError('every address', defaultPort, 'udp', { name: 'Error', code: 'EADDRNOTAVAIL', message: 'no address' })
+      const beside = await options.beside?.prepare(instance.settings)
+      beside?.apply()
+      return new RunningServer(instance, listeners, options)
+    } catch (error) {
+      await listeners.close(0)
+      throw error
+    }
   } catch (error) {
     await instance.stop()
     throw error
   }
+}
+
+/** What became of the blocks of before. */
+function compared(before: readonly BuiltBlock[], after: readonly BuiltBlock[]): Reloaded {
+  const [kept, built] = [true, false].map((wanted) => after.filter((block) => before.includes(block) === wanted).map(keysOf))
+  const now = after.map(keysOf)
+  return { kept: kept!, built: built!, dropped: before.map(keysOf).filter((keys) => !now.includes(keys)) }
+}
+
+/** A server block by its keys, as they are spelled. */
+function keysOf({ block }: BuiltBlock): string {
+  return block.keyTexts.join(' ')
 }
 
 function textOf(error: unknown): string {

@@ -70,10 +70,11 @@ function listenOnPort(server: Server, address: string): Promise<string> {
   })
 }
 
-function closeServer(server: Server): Promise<void> {
+/** Ends a server made by {@link keysServer}: no new calls; those under way get so long to finish. */
+export function closeServer(server: Server, finishMs = FINISH_MS): Promise<void> {
   return new Promise((resolve) => {
     const silent = [...(openSockets.get(server) ?? [])].filter(({ bytesRead }) => bytesRead === 0)
-    const late = setTimeout(() => server.closeAllConnections(), FINISH_MS)
+    const late = setTimeout(() => server.closeAllConnections(), finishMs)
     server.close(() => {
       clearTimeout(late)
       resolve()
