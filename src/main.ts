@@ -217,7 +217,7 @@ async function serve(flags: ReadonlyMap<string, string>, defaultPort: number, fo
   const reloader = new Reloader(server, configuration, () => readAgain(flags.get('conf')), services)
   reload = () => void reloader.now()
   adminEnd.calls = adminCalls(server, reloader, services)
-  const control = await openControlSocket({ file: configuration.file, calls: adminEnd.calls, log })
+  const control = openControlSocket({ file: configuration.file, calls: adminEnd.calls, log })
   onStopSignal((signal) => {
     log.info(`${signal}: shutting down`)
     reloader.stop()
@@ -236,15 +236,16 @@ async function serve(flags: ReadonlyMap<string, string>, defaultPort: number, fo
   // A plugin's stray failure must not end what everybody is served by.
   onStrayFailure((text) => log.error(text))
   process.on('uncaughtException', (error) => log.error(`a plugin failed outside of a query: ${error.stack ?? error.message}`))
+  await control
   if (!flags.has('quiet')) for (const line of [...server.zoneLines(), `Skein-${version()}`, platform(), ...banner(server)]) log.line(line)
 }
 
 /** Who asks over the control socket is answered as long as the server is there. */
-async function stopAll(server: RunningServer, control: ControlSocket | undefined): Promise<void> {
+async function stopAll(server: RunningServer, control: Promise<ControlSocket | undefined>): Promise<void> {
   try {
     await server.stop()
   } finally {
-    await control?.close()
+    await (await control)?.close()
   }
 }
 

@@ -1,7 +1,7 @@
 /** The `skein` command for tests that call it as operators do. */
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { type Running, startProcess } from './processes.js'
+import { type Running, runtimeFolder, startProcess } from './processes.js'
 
 /** The command's file. */
 export const MAIN = fileURLToPath(new URL('../src/main.js', import.meta.url))
@@ -24,7 +24,7 @@ export function skein(
     const child = execFile(
       process.execPath,
       [MAIN, ...args],
-      { cwd, timeout: 8000, env: { ...process.env, ...env }, ...(uid && { uid, gid: uid }) },
+      { cwd, timeout: 8000, env: { ...process.env, XDG_RUNTIME_DIR: runtimeFolder(), ...env }, ...(uid && { uid, gid: uid }) },
       (error, out, err) => {
         resolve({ code: error === null ? 0 : typeof error.code === 'number' ? error.code : 99, out, err })
       }

@@ -1,6 +1,9 @@
 /** The control socket and the admin HTTP end of a running server, and the commands that ask there. */
+
+import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { type RequestOptions, request } from 'node:http'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { type Ended, MAIN, skein } from './command.js'
@@ -295,6 +298,34 @@ describe('the admin HTTP end', () => {
     expect((await place.skein('reload')).err).toBe(`skein: Corefile:4: admin: cannot listen on 127.0.0.1:${taken}: the port is in use\n`)
     expect((await server(port)).body.reloads).toEqual({ done: 0, failed: 1 })
     expect(existsSync(place.socketPath)).toBe(true)
+  })
+
+  test('is not opened where the rest of a reload fails', async () => {
+    const [one, two, taken] = [await freePort(), await freePort(), await freePort()]
+    const other = new Place(block(`x:${taken}`))
+    await other.start()
+    const place = new Place(block('a:0', `admin 127.0.0.1:${one}`))
+    await place.start()
+    place.write(block(`a:${taken}`, `admin 127.0.0.1:${two} {\n    token hush-hush\n  }`))
+    const { status, body } = await server(one, 'POST', {}, '/reload')
+    expect([status, body.error]).toEqual([409, expect.stringContaining('the port is in use by another program')])
+    expect([(await server(one)).status, await isReached(two)]).toEqual([200, false])
+  })
+
+  test('does not hold up the stop, whoever is connected', async () => {
+    const port = await freePort()
+    const place = new Place(block('a:0', `admin 127.0.0.1:${port}`))
+    const { pid, ended } = await place.start()
+    for (const open of [() => connect(port, '127.0.0.1'), () => connect(place.socketPath)]) {
+      const client = open()
+      client.on('error', () => {})
+      await once(client, 'connect')
+      client.write('GET /server HTTP/1.1\r\nHost:')
+    }
+    const begun = performance.now()
+    process.kill(pid, 'SIGTERM')
+    expect(await ended).toBe(0)
+    expect(performance.now() - begun).toBeLessThan(1000)
   })
 
   test('is known to skein check', async () => {

@@ -86,6 +86,8 @@ function send(request: IncomingMessage, response: ServerResponse, { status = 200
     'Content-Type': 'application/json',
     'Content-Length': octets.length,
     'Cache-Control': 'no-store',
+    // A reload may have moved the end, and nobody calls often.
+    Connection: 'close',
     'X-Content-Type-Options': 'nosniff'
   })
   response.end(request.method === 'HEAD' ? undefined : octets)

@@ -9,6 +9,9 @@ import { type AdminCall, adminHandler } from './admin.js'
 import { isStdin } from './configuration.js'
 import { madePrivate, runtimeFolder, type Surroundings, socketName, surroundings } from './runtime-folder.js'
 
+/** It is closed last, when nothing is left to wait for. */
+const FINISH_MS = 50
+
 /** A control socket that is answered. */
 export interface ControlSocket {
   readonly path: string
@@ -59,7 +62,7 @@ async function listen(path: string, { calls, log }: ControlOptions): Promise<Con
     path,
     close() {
       // The end of the listener removes the file, which may be another server's where somebody has removed ours.
-      if (identityOf(path) === ours) return closeServer(server)
+      if (identityOf(path) === ours) return closeServer(server, FINISH_MS)
       server.unref()
       server.closeAllConnections()
       return Promise.resolve()
