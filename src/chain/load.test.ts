@@ -82,6 +82,7 @@ describe('a directive that nobody has is an error that helps', () => {
     ['hosts', 'hosts: CoreDNS has this directive, Skein does not have it yet'],
     ['rewrite', 'rewrite: CoreDNS has this directive, Skein does not have it yet'],
     ['acl', 'acl: CoreDNS has this directive, Skein does not have it yet'],
+    ['pprof', 'pprof: Skein does not have this directive of CoreDNS: Node has a profiler of its own, see docs/profiling.md'],
     ['../../etc', '"../../etc" is no directive: a name has lower-case letters, digits, "-" and "_"'],
     ['/etc/passwd', '"/etc/passwd" is no directive: a name has lower-case letters, digits, "-" and "_"'],
     ['Log', 'unknown directive "Log": did you mean log?'],

@@ -106,6 +106,7 @@ function missing(name: string, folder: string, named: ReadonlyMap<string, Loaded
 
 function unknown(name: string, near: string | undefined): string {
   if (name === 'import') return 'import: takes in a file or a snippet, in a Corefile; it is no plugin'
+  if (name === 'pprof') return 'pprof: Skein does not have this directive of CoreDNS: Node has a profiler of its own, see docs/profiling.md'
   if (SPELLINGS.has(name) || (STANDARD_ORDER.includes(name) && directiveName(name) === name))
     return `${name}: CoreDNS has this directive, Skein does not have it yet`
   // A slip must not be an invitation to install a package of that name.

@@ -8,6 +8,8 @@ const RELOADS: readonly NodeJS.Signals[] = ['SIGHUP', 'SIGUSR1']
 /** Calls `reload` at a signal for it; SIGUSR2, at which CoreDNS starts a new binary, has `tell` say what there is. */
 export function onReloadSignal(reload: (signal: NodeJS.Signals) => void, tell: (text: string) => void): void {
   for (const signal of RELOADS) process.on(signal, reload)
+  // Node takes it where it was told to (--heapsnapshot-signal).
+  if (process.listenerCount('SIGUSR2') > 0) return
   process.on('SIGUSR2', () => tell('SIGUSR2: the binary is not replaced while it runs: restart the server, or reload with SIGHUP'))
 }
 
