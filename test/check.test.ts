@@ -233,7 +233,7 @@ describe('skein check', () => {
     [
       'a slip in the command',
       ['chekc'],
-      /^skein: unknown command "chekc", expected one of run, check, convert, plugins, reload, kv, help, version: did you mean check\?\n$/
+      /^skein: unknown command "chekc", expected one of run, check, convert, plugins, explain, reload, kv, help, version: did you mean check\?\n$/
     ]
   ])('and a command line that is wrong costs one line: %s', async (_title, args, says) => {
     const { code, err } = await skein(...args)

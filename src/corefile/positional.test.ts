@@ -29,6 +29,14 @@ const schema: Schema = {
       ],
       about: ''
     },
+    keyed: {
+      args: [
+        { name: 'KEY', type: 'text' },
+        { name: 'WORDS', type: 'text', rest: true, optional: true },
+        { name: 'LOOK', type: 'text', expected: 'a text with a {', optional: true, when: /\{/ }
+      ],
+      about: ''
+    },
     inner: { args: [SECONDS], options: { deep: { about: '' }, size: { args: [SECONDS], about: '' } }, about: '' },
     limit: { args: [SECONDS], about: '' }
   }
@@ -68,6 +76,9 @@ describe('arguments by name are words in their order', () => {
     ['[server.x]\nfrom = "."\n[server.x.inner]\nseconds = 1\ndeep = true', ['x', ['.'], [['inner', ['1'], [['deep', [], null]]]]]],
     ['[server.x]\nfrom = "."\nlist = { look = "{a}" }', ['x', ['.'], [['list', ['{a}'], null]]]],
     ['[server.x]\nfrom = "."\nlist = { look = "{a}", words = ["b", "c"] }', ['x', ['.'], [['list', ['b', 'c', '{a}'], null]]]],
+    // One before the rest is never taken for the one behind it.
+    ['[server.x]\nfrom = "."\nkeyed = { key = "{a}" }', ['x', ['.'], [['keyed', ['{a}'], null]]]],
+    ['[server.x]\nfrom = "."\nkeyed = { key = "{a}", words = "b" }', ['x', ['.'], [['keyed', ['{a}', 'b'], null]]]],
     ['[server.x]\nlines = [["from", "."]]', ['x', [], [['from', ['.'], null]]]]
   ])('%j', (lines, line) => {
     expect(lineOf(lines)).toEqual(line)

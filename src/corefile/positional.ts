@@ -111,12 +111,17 @@ function wordsOf(line: Directive, named: readonly Directive[], known: readonly A
   return words
 }
 
+function lastOf(words: readonly Word[], key: string | undefined): Word | undefined {
+  return words.filter(({ from }) => from.name === key).at(-1)
+}
+
 /** Without its name a word must be read as the same argument: in a Corefile, and by a plugin that looks at the words. */
 function checkLooks(words: readonly Word[], known: readonly Argument[], keys: readonly (string | undefined)[]): void {
   for (const [index, argument] of known.entries()) {
     const own = words.find(({ from }) => from.name === keys[index])
-    // Behind one that takes the rest it would be the last word, else the next one.
-    const next = own ?? (known[index - 1]?.rest === true ? words.at(-1) : words.find(({ from }) => keys.indexOf(from.name) > index))
+    // Behind one that takes the rest it would be the last word of that, else the next one.
+    const next =
+      own ?? (known[index - 1]?.rest === true ? lastOf(words, keys[index - 1]) : words.find(({ from }) => keys.indexOf(from.name) > index))
     if (argument.when === undefined || next === undefined || hasReference(next.text)) continue
     if (argument.when.test(next.text) === (next === own)) continue
     const what = expected(argument)
