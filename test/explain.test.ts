@@ -37,7 +37,7 @@ const store = new SpiedStore()
 beforeAll(async () => {
   upstream = await startStandIn({ delayMs: 20 })
   for (const [path, value] of Object.entries(SERVICES)) store.put(keyOfPath(path), JSON.stringify(value))
-  const corefile = `. {\n  etcd skydns.test {\n    store ./data\n  }\n  forward . ${upstream.address}:${upstream.port}\n}`
+  const corefile = `. {\n  etcd skydns.test in-addr.arpa {\n    store ./data\n    fallthrough in-addr.arpa\n  }\n  forward . ${upstream.address}:${upstream.port}\n}`
   server = await serverOf(corefile, { services: store, clock: systemClock })
 })
 afterAll(async () => {
@@ -57,7 +57,9 @@ describe('the upstream and the store saw what is told', () => {
     ['out.skydns.test. A'],
     ['both.skydns.test. SRV'],
     ['host.example.org. A'],
-    ['nowhere.example.org. A']
+    ['nowhere.example.org. A'],
+    // Read by a layer that then passes it on.
+    ['1.2.0.192.in-addr.arpa. PTR']
   ])('%s', async (question) => {
     const [name = '', type = ''] = question.split(' ')
     store.read.clear()

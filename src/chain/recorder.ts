@@ -1,9 +1,9 @@
 /** What a chain does with one query, noted layer by layer from outside: the layers know nothing of it. */
 import type { Place } from '../corefile/directive.js'
-import type { Message } from '../message/message.js'
+import type { Message, Origin } from '../message/message.js'
 import { thrownText } from '../message/one-line.js'
 import { className, classNumber, typeName } from '../message/registry.js'
-import { type Handler, isPromiseLike, type MaybePromise, type Next, type Reply } from '../plugin.js'
+import { type Handler, isPromiseLike, type MaybePromise, type Next, type Reply, type StoreTrace, storeReads } from '../plugin.js'
 import type { Query, Trace } from '../query.js'
 import type { BuiltChain, Configured } from './build.js'
 import { type Chain, compose, refuse } from './compose.js'
@@ -79,7 +79,7 @@ export class Recorder {
     return new PassRecord(this, layers, at, query)
   }
 
-  sourceOf({ origin }: Message): Source | undefined {
+  sourceOf(origin: Origin | undefined): Source | undefined {
     if (origin === undefined || origin.kind === 'none') return undefined
     const { kind, revision, upstream, rtt, since } = origin
     const reads = [...new Set(origin.reads)]
@@ -158,6 +158,9 @@ export class StepRecord implements Trace {
   readonly #asked: Query[] = []
   readonly #lookUps: PassRecord[] = []
   readonly #isElsewhere: boolean
+  readonly #traceBefore: StoreTrace | undefined
+  /** What it had read of the store when it passed the query on. */
+  #passed: Origin | undefined
   #behindMs = 0
   #ended: number | undefined
   #reply: Reply | undefined
@@ -171,6 +174,7 @@ export class StepRecord implements Trace {
     this.#layer = layer
     this.#query = query
     this.#begun = recorder.now()
+    this.#traceBefore = query.get(storeReads)
   }
 
   now(): number {
@@ -202,6 +206,8 @@ export class StepRecord implements Trace {
   #ask(asked: Query, next: Next): MaybePromise<Reply> {
     const begun = this.now()
     this.#asked.push(asked)
+    const trace = asked.get(storeReads)
+    if (trace !== undefined && trace !== this.#traceBefore) this.#passed = { kind: 'store', ...trace }
     return this.#settle(
       () => next(asked),
       (reply) => this.#received.push(reply),
@@ -245,7 +251,7 @@ export class StepRecord implements Trace {
     const did = this.#did()
     // What it handed on was said, and is told of, by a layer behind it.
     const said = message !== undefined && this.#isOwn(message) ? message : undefined
-    const from = said === undefined ? undefined : this.recorder.sourceOf(said)
+    const from = this.recorder.sourceOf(said?.origin ?? this.#passed)
     return {
       layer: this.#layer,
       at: shownPlace(this.at),
