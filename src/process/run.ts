@@ -37,6 +37,8 @@ export class RunningServer {
   /** Reloads come one after another, and none after the stop. */
   #turn: Promise<unknown> = Promise.resolve()
   #isStopping = false
+  /** Ends what a reload waits for. */
+  #hurry = (): void => {}
 
   constructor(instance: Instance, listeners: Listeners, options: RunOptions) {
     this.instance = instance
@@ -70,16 +72,24 @@ export class RunningServer {
     next.takeOver(running)
     this.instance = next
     const closed = change.apply(GRACE_MS)
-    await running.idle(RELOAD_PATIENCE_MS)
+    await Promise.race([running.idle(RELOAD_PATIENCE_MS), this.#stopAsked()])
     await running.stop().catch((error: unknown) => services.log.error(`not everything of before stopped cleanly: ${textOf(error)}`))
     await closed
     const kept = next.blocks.filter((block) => running.blocks.includes(block)).length
     return { kept, built: next.blocks.length - kept }
   }
 
+  #stopAsked(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#hurry = resolve
+      if (this.#isStopping) resolve()
+    })
+  }
+
   /** Waits for those who want it, stops listening, answers what is in flight, stops the layers, closes the stores. */
   async stop(): Promise<void> {
     this.#isStopping = true
+    this.#hurry()
     await this.#turn
     await this.instance.drain()
     const closed = this.listeners.close(GRACE_MS)
