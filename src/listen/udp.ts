@@ -12,8 +12,6 @@ const OUTGOING_OCTETS = 4096
 const KEPT_BUFFERS = 256
 /** Room for bursts between two turns of the event loop; the kernel may give less. */
 const RECEIVE_BUFFER = 4 * 1024 * 1024
-/** For what waits in the kernel when the listener closes: clients that never pause must not keep it open. */
-const READ_OUT_MS = 100
 
 /** Listens for datagrams on one address. Port 0 takes a free one. */
 export async function openUdp(
@@ -120,7 +118,7 @@ class UdpListener implements Listener {
   /** What the kernel holds is read and answered too; so is what comes until the last reply is out, for Node reads it. */
   async close(graceMs: number): Promise<void> {
     const deadline = performance.now() + graceMs
-    if (graceMs > 0) await untilQuiet(this.#socket, 'message', Math.min(deadline, performance.now() + READ_OUT_MS))
+    if (graceMs > 0) await untilQuiet(this.#socket, 'message', deadline)
     while (!this.#isSettled() && performance.now() < deadline) await this.#settles(deadline)
     this.#receive = undefined
     this.#isClosed = true
