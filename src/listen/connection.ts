@@ -23,6 +23,8 @@ export class Connection {
   #inFlight = 0
   /** The client will send nothing more. */
   #isHalfClosed = false
+  /** Nothing more is read. */
+  #isDraining = false
   /** Nothing more is taken. */
   #isEnding = false
   #isTurnComing = false
@@ -56,6 +58,14 @@ export class Connection {
   /** Whether nothing of it is being read or answered. */
   get isIdle(): boolean {
     return this.#inFlight === 0 && this.#pending.length === 0
+  }
+
+  /** Reads nothing more, answers the whole queries that are here, then closes. */
+  drain(): void {
+    if (this.#isEnding) return
+    this.#isDraining = true
+    this.#socket.pause()
+    this.#take()
   }
 
   /** Takes no more queries, answers what is in flight, then closes. */
@@ -99,7 +109,7 @@ export class Connection {
       this.#stopMessageTimer()
       this.#socket.pause()
       this.#goOn()
-    } else if (this.#isHalfClosed) this.finish()
+    } else if (this.#isHalfClosed || this.#isDraining) this.finish()
     else if (this.#pending.length > 0) this.#messageTimer ??= setTimeout(() => this.destroy(), this.#limits.messageMs)
   }
 
@@ -158,7 +168,7 @@ export class Connection {
     setImmediate(() => {
       this.#isTurnComing = false
       if (this.#socket.destroyed || this.#isEnding || !this.#mayTakeMore()) return
-      this.#socket.resume()
+      if (!this.#isDraining) this.#socket.resume()
       this.#take()
     })
   }

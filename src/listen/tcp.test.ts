@@ -330,6 +330,37 @@ describe('closing the listener', () => {
     expect([busy.replies, slots.length]).toEqual([['wait'], 1])
   })
 
+  test('takes connections that wait in the kernel, and answers what was sent on them', async () => {
+    const listener = await listen(echo)
+    const asked = Array.from({ length: 20 }, () => new TestClient(listener))
+    for (const client of asked) client.socket.write(Buffer.concat([framed('one'), framed('two')]))
+    // The kernel has made them; libuv accepts one a turn.
+    await Promise.all(asked.map(({ socket }) => new Promise((resolve) => socket.once('ready', resolve))))
+    await listener.close(5000)
+    await until(() => asked.every(({ left }) => left))
+    for (const { replies } of asked) expect(replies).toEqual(['one', 'two'])
+  })
+
+  test('answers what a client has in the stream beyond what is taken at once, then sends FIN and no reset', async () => {
+    const slots: Slot[] = []
+    const listener = await listen((slot) => slots.push(slot), { inFlight: 2 })
+    const client = new TestClient(listener)
+    let fault: Error | undefined
+    client.socket.on('error', (error) => (fault = error))
+    client.socket.write(Buffer.concat([1, 2, 3, 4, 5].map((n) => framed(`query ${n}`)).concat(framed('half').subarray(0, 5))))
+    await until(() => slots.length === 2)
+    const closed = listener.close(5000)
+    for (let n = 0; n < 5; n++) {
+      await until(() => slots.length > n)
+      echo(slots[n]!)
+    }
+    await until(() => client.ended)
+    client.socket.end(framed('too late'))
+    await closed
+    expect(client.replies).toEqual(['query 1', 'query 2', 'query 3', 'query 4', 'query 5'])
+    expect(fault).toBeUndefined()
+  })
+
   test('waits no longer than the grace, and a reply after that is lost without harm', async () => {
     const slots: Slot[] = []
     const listener = await listen((slot) => slots.push(slot))

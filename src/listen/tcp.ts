@@ -3,7 +3,11 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { shownEndpoint } from './addresses.js'
 import { Connection } from './connection.js'
 import { STREAM_LIMITS, type StreamLimits } from './limits.js'
+import { turn, untilQuiet } from './quiet.js'
 import { ListenError, type Listener, type ListenerCounters, type Receive } from './slot.js'
+
+/** For connections that wait in the kernel when the listener closes. */
+const ACCEPT_MS = 50
 
 /** Listens for connections on one address. Port 0 takes a free one. */
 export async function openTcp(
@@ -95,12 +99,15 @@ class TcpListener implements Listener {
     return false
   }
 
+  /** Connections that the kernel has made already, and what has come on them, are taken too. */
   async close(graceMs: number): Promise<void> {
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
-    for (const connection of this.#connections) connection.finish()
     const timer = setTimeout(() => {
       for (const connection of this.#connections) connection.destroy()
     }, graceMs)
+    if (graceMs > 0) await untilQuiet(this.#server, 'connection', performance.now() + Math.min(graceMs, ACCEPT_MS))
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
+    if (graceMs > 0) await turn()
+    for (const connection of this.#connections) connection.drain()
     await closed
     clearTimeout(timer)
   }

@@ -139,20 +139,56 @@ test('a client that has gone harms nobody', async () => {
 })
 
 describe('closing', () => {
-  test('answers what is in flight and takes nothing more', async () => {
+  test('answers what is in flight, and what comes meanwhile, then takes nothing more', async () => {
     const slots: Slot[] = []
     const listener = await listen((slot) => slots.push(slot))
     const socket = await client()
+    const got: string[] = []
+    socket.on('message', (octets) => got.push(String(octets)))
     socket.send('query', listener.port, '127.0.0.1')
     while (slots.length === 0) await new Promise(setImmediate)
     const closed = listener.close(5000)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    // Node reads it whether we want it or not.
+    socket.send('meanwhile', listener.port, '127.0.0.1')
+    while (slots.length === 1) await new Promise(setImmediate)
+    for (const slot of slots) echo(slot)
+    await closed
     socket.send('too late', listener.port, '127.0.0.1')
     await new Promise((resolve) => setTimeout(resolve, 20))
-    const arrived = once(socket, 'message')
-    echo(slots[0]!)
-    await closed
-    expect(String((await arrived)[0])).toBe('query')
-    expect(slots).toHaveLength(1)
+    expect(got).toEqual(['query', 'meanwhile'])
+    expect(slots).toHaveLength(2)
+  })
+
+  test('answers what waits in the kernel, read or not', async () => {
+    const listener = await listen(echo)
+    const socket = await client()
+    let replies = 0
+    socket.on('message', () => replies++)
+    for (let i = 0; i < 200; i++) await new Promise((resolve) => socket.send(`query ${i}`, listener.port, '127.0.0.1', resolve))
+    const read = counters.received
+    for (let i = 0; i < 200; i++) socket.send(`query ${i}`, listener.port, '127.0.0.1')
+    expect(counters.received).toBe(read)
+    await listener.close(5000)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    expect([counters.received, replies]).toEqual([400, 400])
+  })
+
+  test('ends though a client never pauses', async () => {
+    const slots: Slot[] = []
+    const listener = await listen((slot) => {
+      slots.push(slot)
+      // Each one asks again as soon as it is answered, and sooner.
+      for (let i = 0; i < 2; i++) socket.send('more', listener.port, '127.0.0.1')
+      echo(slot)
+    })
+    const socket = await client()
+    socket.send('first', listener.port, '127.0.0.1')
+    while (slots.length === 0) await new Promise(setImmediate)
+    const begun = performance.now()
+    await listener.close(100)
+    expect(performance.now() - begun).toBeLessThan(600)
+    expect(slots.length).toBeGreaterThan(10)
   })
 
   test('waits no longer than the grace, and a reply after that is lost without harm', async () => {

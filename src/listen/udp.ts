@@ -1,7 +1,9 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
 import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '../query.js'
 import { shownEndpoint } from './addresses.js'
+import { untilQuiet } from './quiet.js'
 import { ListenError, type Listener, type ListenerCounters, type Receive, type Slot } from './slot.js'
 
 /** Larger than any reply over UDP: `bufsize` allows 4096. */
@@ -113,20 +115,32 @@ class UdpListener implements Listener {
     if (this.#inFlight === 0) this.#idle?.()
   }
 
+  /** What the kernel holds is read and answered too; so is what comes until the last reply is out, for Node reads it. */
   async close(graceMs: number): Promise<void> {
+    const deadline = performance.now() + graceMs
+    if (graceMs > 0) await untilQuiet(this.#socket, 'message', deadline)
+    while (!this.#isSettled() && performance.now() < deadline) await this.#settles(deadline)
     this.#receive = undefined
-    if (this.#inFlight > 0) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, graceMs)
-        this.#idle = () => {
-          clearTimeout(timer)
-          // The last reply may still be on its way to the kernel.
-          setImmediate(resolve)
-        }
-      })
-    }
     this.#isClosed = true
     await new Promise<void>((resolve) => this.#socket.close(() => resolve()))
+  }
+
+  /** Whether every query is answered, and every reply is with the kernel. */
+  #isSettled(): boolean {
+    return this.#inFlight === 0 && this.#socket.getSendQueueCount() === 0
+  }
+
+  /** Resolves when nothing is in flight, when the kernel may have taken more, or at the deadline. */
+  async #settles(deadline: number): Promise<void> {
+    if (this.#inFlight === 0) return sleep(1)
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, deadline - performance.now())
+      this.#idle = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+    this.#idle = undefined
   }
 }
 

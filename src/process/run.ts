@@ -49,6 +49,8 @@ export class RunningServer {
   /** Reloads come one after another, and none after the stop. */
   #turn: Promise<unknown> = Promise.resolve()
   #isStopping = false
+  /** Ends what a reload waits for. */
+  #hurry = (): void => {}
 
   constructor(instance: Instance, listeners: Listeners, options: RunOptions) {
     this.instance = instance
@@ -80,7 +82,7 @@ export class RunningServer {
     this.instance = next
     beside?.apply()
     const closed = change.apply(GRACE_MS)
-    await running.idle(RELOAD_PATIENCE_MS)
+    await Promise.race([running.idle(RELOAD_PATIENCE_MS), this.#stopAsked()])
     await running.stop().catch((error: unknown) => services.log.error(`not everything of before stopped cleanly: ${textOf(error)}`))
     await closed
     return compared(running.blocks, next.blocks)
@@ -99,9 +101,17 @@ export class RunningServer {
     }
   }
 
+  #stopAsked(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#hurry = resolve
+      if (this.#isStopping) resolve()
+    })
+  }
+
   /** Waits for those who want it, stops listening, answers what is in flight, stops the layers, closes the stores. */
   async stop(): Promise<void> {
     this.#isStopping = true
+    this.#hurry()
     await this.#turn
     await this.instance.drain()
     const closed = Promise.all([this.listeners.close(GRACE_MS), this.#options.beside?.close()])
