@@ -11,7 +11,7 @@ import { needs, tool } from './tools.js'
 
 const RELOADS = 50
 const RELOAD_EVERY_MS = 300
-const LOAD_SECONDS = 20
+const LOAD_SECONDS = 30
 /** As many datagrams as the kernel holds by its own default (212 992 octets) while the server builds something. */
 const OUTSTANDING = 250
 /** What V8 may take between two looks without having leaked: its young generation alone may grow by 16 MiB and more. */
@@ -20,6 +20,8 @@ const RSS_MIB = 24
 const RESTARTS = 20
 const LAMEDUCK_MS = 500
 const HANDED_OVER_MS = 5
+/** Where others take the processor for longer than the grace, a round may fail: what is wrong here fails each time. */
+const STARVED = { retry: 2 }
 /** How many questions come before the server is told to stop; another number each round. */
 const askedBefore = (round: number): number => 500 + 37 * round
 
@@ -149,22 +151,26 @@ describe(`${RELOADS} reloads, good and broken by turns, under dnsperf at 80 % of
   })
 })
 
-test(`${RESTARTS} restarts at SIGTERM: all that had come before it is answered, connections end with FIN, the process with 0 in time`, async () => {
-  const port = await freePort()
-  const health = await freePort()
-  const cwd = await stored('restarts')
-  for (let round = 1; round <= RESTARTS; round++) {
-    const lameduckMs = round % 4 === 0 ? LAMEDUCK_MS : 0
-    configure(cwd, port, `health 127.0.0.1:${health} {`, `  lameduck ${lameduckMs}ms`, '}')
-    const server = await start(cwd)
-    const load = await loaded(port)
-    await reaches(load, askedBefore(round))
-    const { tookMs, ...rest } = await stopUnderLoad(server, load)
-    expect({ round, ...rest }).toEqual({ round, code: 0, unanswered: [0, 0, 0, 0], wrong: [], faults: [], ended: true })
-    expect(tookMs).toBeGreaterThanOrEqual(lameduckMs)
-    expect(tookMs).toBeLessThan(lameduckMs + 1000)
+test(
+  `${RESTARTS} restarts at SIGTERM: all that had come before it is answered, connections end with FIN, the process with 0 in time`,
+  STARVED,
+  async () => {
+    const port = await freePort()
+    const health = await freePort()
+    const cwd = await stored('restarts')
+    for (let round = 1; round <= RESTARTS; round++) {
+      const lameduckMs = round % 4 === 0 ? LAMEDUCK_MS : 0
+      configure(cwd, port, `health 127.0.0.1:${health} {`, `  lameduck ${lameduckMs}ms`, '}')
+      const server = await start(cwd)
+      const load = await loaded(port)
+      await reaches(load, askedBefore(round))
+      const { tookMs, ...rest } = await stopUnderLoad(server, load)
+      expect({ round, ...rest }).toEqual({ round, code: 0, unanswered: [0, 0, 0, 0], wrong: [], faults: [], ended: true })
+      expect(tookMs).toBeGreaterThanOrEqual(lameduckMs)
+      expect(tookMs).toBeLessThan(lameduckMs + 1000)
+    }
   }
-})
+)
 
 test('the system calls of a server that ends under load: a datagram sent for each one received', needs('strace'), async () => {
   const port = await freePort()
