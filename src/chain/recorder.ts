@@ -138,6 +138,17 @@ export class PassRecord {
     }
   }
 
+  /** The layers that never saw the query, to be asked what they would say. */
+  rest(query: Query): PassRecord {
+    const seen = new Set(this.#steps.map(({ at }) => at))
+    return new PassRecord(
+      this.recorder,
+      this.#layers.filter(({ directive }) => !seen.has(directive.at)),
+      this.#at,
+      query
+    )
+  }
+
   #noted(layer: string, at: Place, handle: Handler, zones?: readonly string[]): Handler {
     return (query, next) => {
       const step = new StepRecord(this.recorder, layer, at, query, zones)

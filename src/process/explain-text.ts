@@ -7,13 +7,14 @@ const MOST_NAME = 16
 
 /** The whole text, lines ended. `sentence` says what a reason code means, where it is known. */
 export function explainText(
-  { question, client, do: dnssecOk, at, reply, pass, took }: Explained,
+  { question, client, do: dnssecOk, at, reply, pass, behind, took }: Explained,
   sentence: (why: string) => string | undefined
 ): string {
   const lines = [
     `${question} of ${client}${dnssecOk ? ', with DO' : ''}, asked at ${at}`,
     '',
     ...(pass === undefined ? ['no server block there has this name: it is answered before any chain'] : passLines(pass, '', sentence)),
+    ...(behind === undefined ? [] : ['', 'behind the cache, asked now:', ...passLines(behind, '', sentence)]),
     '',
     ...(reply === undefined ? ['nothing is sent'] : replyLines(reply, took))
   ]

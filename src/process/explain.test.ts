@@ -83,14 +83,15 @@ describe('an explanation tells, of the chain that answers', () => {
     expect(pass?.steps.at(-1)?.from).toEqual({ kind: 'store', keys: ['/skydns/test/skydns/web'], revision: 5 })
   })
 
-  test('for how long a cache has had it, and how many keys that rests on', async () => {
+  test('for how long a cache has had it, which keys that rests on, and what is behind it now', async () => {
     const started = await server()
     const clock = started.instance.serving.clock as TestClock
     await started.ask('web.skydns.test. A', { edns: 1232 })
     clock.advance(12_400)
-    const { pass, reply } = await explain(started.instance, { name: 'web.skydns.test', type: 'A' })
+    const { pass, behind, reply } = await explain(started.instance, { name: 'web.skydns.test', type: 'A' })
     expect(outline(pass!)).toBe('loadbalance passed on; cache answered cached; behind etcd whoami')
-    expect(pass?.steps.at(-1)?.from).toEqual({ kind: 'cache', unnamedKeys: 1, revision: 5, age: 12 })
+    expect(pass?.steps.at(-1)?.from).toEqual({ kind: 'cache', keys: ['/skydns/test/skydns/web'], revision: 5, age: 12 })
+    expect(outline(behind!)).toBe('etcd answered found; behind whoami')
     expect(reply?.answer).toEqual(['web.skydns.test. 3588 A 10.0.0.1'])
   })
 

@@ -2,7 +2,7 @@
 import { isIP } from 'node:net'
 import { answer } from '../chain/answer.js'
 import { flagsOf } from '../chain/difference.js'
-import { type Pass, Recorder, rounded } from '../chain/recorder.js'
+import { type Pass, type PassRecord, Recorder, rounded } from '../chain/recorder.js'
 import { isWildcard, localAddresses, shownEndpoint } from '../listen/addresses.js'
 import { accept } from '../message/gate.js'
 import { type ExtendedError, Message, RD } from '../message/message.js'
@@ -48,6 +48,8 @@ export interface Explained {
   readonly reply?: ShownReply
   /** What the chain of the server block did; nothing where no server block has the name, or the header gate has answered. */
   readonly pass?: Pass
+  /** Where a cache has answered with what came from the store: what the layers behind it say now, and read. */
+  readonly behind?: Pass
   /** Milliseconds. */
   readonly took: number
 }
@@ -123,15 +125,30 @@ export async function explain(instance: Instance, asked: Asked): Promise<Explain
         instance.serving
       )
     })
+    const ended = took()
+    const behind = await saidBehind(pass, Query.fromRequest(accepted, query.client, query.zone))
     return {
       ...about,
       ...(sent !== undefined && { reply: shownReply(sent) }),
       ...(routed !== undefined && { pass: pass.told }),
-      took: took()
+      ...(behind !== undefined && { behind }),
+      took: ended
     }
   } finally {
     witnesses.delete(witness)
   }
+}
+
+/** A cache knows hashes of keys alone: whoever read them names them, by reading them again. */
+async function saidBehind(pass: PassRecord, query: Query): Promise<Pass | undefined> {
+  if (!pass.told.steps.some(({ from }) => from?.unnamedKeys !== undefined)) return undefined
+  const rest = pass.rest(query)
+  try {
+    await rest.chain.run(query)
+  } catch {
+    // The step that failed says so.
+  }
+  return rest.told
 }
 
 function requestOf({ name, type, class: klass = 'IN', do: dnssecOk = false }: Asked): { octets: Uint8Array; shown: string } {
