@@ -43,6 +43,11 @@ function marking(name: string | undefined, handle: Handler): Handler {
   }
 }
 
+function endMarked(query: Query): Message {
+  query.set(LAST_LAYERS[query.depth]!, undefined)
+  return refuse(query)
+}
+
 /** A layer with its directive and the classes that its plugin sees. */
 export interface ClassedLayer {
   readonly layer: Layer
@@ -56,17 +61,21 @@ export class Chains {
   readonly #others: Chain
 
   constructor(layers: readonly ClassedLayer[]) {
-    const seen = layers.map((one) => ({ ...one, numbers: one.classes.map(classNumber), all: one.classes.includes('*') }))
-    for (const number of new Set(seen.flatMap(({ numbers }) => numbers))) {
-      if (number !== undefined) this.#byClass.set(number, chainOf(seen.filter(({ all, numbers }) => all || numbers.includes(number))))
+    for (const number of new Set(layers.flatMap(({ classes }) => classes.map(classNumber)))) {
+      if (number !== undefined) this.#byClass.set(number, chainOf(layers.filter(({ classes }) => seesClass(classes, number))))
     }
-    this.#others = chainOf(seen.filter(({ all }) => all))
+    this.#others = chainOf(layers.filter(({ classes }) => classes.includes('*')))
   }
 
   /** The chain for questions of this class. */
   of(qclass: number): Chain {
     return this.#byClass.get(qclass) ?? this.#others
   }
+}
+
+/** Whether a plugin for these classes sees questions of one. */
+export function seesClass(classes: readonly string[], qclass: number): boolean {
+  return classes.some((name) => name === '*' || classNumber(name) === qclass)
 }
 
 function chainOf(seen: readonly ClassedLayer[]): Chain {
@@ -78,7 +87,6 @@ function chainOf(seen: readonly ClassedLayer[]): Chain {
     if (handle === undefined) return []
     return [marks ? marking(name, handle) : handle]
   })
-  const end = marking(undefined, refuse)
-  const run = compose(handlers, marks ? (query) => end(query, refuse) as Message : refuse)
+  const run = compose(handlers, marks ? endMarked : refuse)
   return { run, observers, tellsErrors: observers.some((layer) => layer.tellsErrors === true), marks }
 }

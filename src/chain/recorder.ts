@@ -2,11 +2,11 @@
 import type { Place } from '../corefile/directive.js'
 import type { Message, Origin } from '../message/message.js'
 import { thrownText } from '../message/one-line.js'
-import { className, classNumber, typeName } from '../message/registry.js'
+import { className, typeName } from '../message/registry.js'
 import { type Handler, isPromiseLike, type MaybePromise, type Next, type Reply, type StoreTrace, storeReads } from '../plugin.js'
 import type { Query, Trace } from '../query.js'
 import type { BuiltChain, Configured } from './build.js'
-import { type Chain, compose, refuse } from './compose.js'
+import { type Chain, compose, refuse, seesClass } from './compose.js'
 import { difference } from './difference.js'
 
 /** Where a reply comes from, as far as its origin says. */
@@ -75,7 +75,7 @@ export class Recorder {
   /** Starts to note what the chain of a server block does with a query. */
   pass({ configured, at }: Pick<BuiltChain, 'configured' | 'at'>, query: Query): PassRecord {
     const { qclass } = query.question
-    const layers = configured.filter(({ layer, plugin: { classes = ['IN'] } }) => layer.handle !== undefined && sees(classes, qclass))
+    const layers = configured.filter(({ layer, plugin: { classes = ['IN'] } }) => layer.handle !== undefined && seesClass(classes, qclass))
     return new PassRecord(this, layers, at, query)
   }
 
@@ -95,10 +95,6 @@ export class Recorder {
       ...(since !== undefined && { age: Math.max(0, Math.floor((this.#now() - since) / 1000)) })
     }
   }
-}
-
-function sees(classes: readonly string[], qclass: number): boolean {
-  return classes.some((name) => name === '*' || classNumber(name) === qclass)
 }
 
 /** A pass that goes on. */
@@ -127,26 +123,24 @@ export class PassRecord {
 
   /** What was noted until now. */
   get told(): Pass {
-    const seen = new Set(this.#steps.map(({ at }) => at))
     return {
       question: questionOf(this.#query),
       zone: this.#query.zone,
       at: shownPlace(this.#at),
       steps: this.#steps.map((step) => step.told(questionOf(this.#query))),
-      behind: this.#layers.filter(({ directive }) => !seen.has(directive.at)).map(({ directive }) => directive.name),
-      took: rounded(this.recorder.now() - this.#begun)
+      behind: this.#unseen.map(({ directive }) => directive.name),
+      took: rounded(Math.max(...this.#steps.map(({ ended }) => ended)) - this.#begun)
     }
   }
 
   /** The layers that never saw the query, to be asked what they would say. */
   rest(query: Query): PassRecord {
+    return new PassRecord(this.recorder, this.#unseen, this.#at, query)
+  }
+
+  get #unseen(): Configured[] {
     const seen = new Set(this.#steps.map(({ at }) => at))
-    return new PassRecord(
-      this.recorder,
-      this.#layers.filter(({ directive }) => !seen.has(directive.at)),
-      this.#at,
-      query
-    )
+    return this.#layers.filter(({ directive }) => !seen.has(directive.at))
   }
 
   #noted(layer: string, at: Place, handle: Handler, zones?: readonly string[]): Handler {
@@ -190,6 +184,11 @@ export class StepRecord implements Trace {
 
   now(): number {
     return this.recorder.now()
+  }
+
+  /** When it gave its reply; now, where it has not. */
+  get ended(): number {
+    return this.#ended ?? this.now()
   }
 
   /** Notes a look-up of the server for itself. */
@@ -270,7 +269,7 @@ export class StepRecord implements Trace {
       did,
       ...(said?.why !== undefined && { why: said.why }),
       notes: this.#notes(message),
-      took: rounded(Math.max(0, (this.#ended ?? this.now()) - this.#begun - this.#behindMs)),
+      took: rounded(Math.max(0, this.ended - this.#begun - this.#behindMs)),
       ...(from !== undefined && { from }),
       lookUps: this.#lookUps.map(({ told }) => told)
     }

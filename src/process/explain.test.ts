@@ -111,6 +111,23 @@ describe('an explanation tells, of the chain that answers', () => {
     expect([pass?.steps.map((step) => step.took), took]).toEqual([[7], 7])
   })
 
+  test('what a look-up took, and not what came after it', async () => {
+    const started = await server()
+    const clock = started.instance.serving.clock as TestClock
+    const { layer } = started.instance.blocks[0]!.chain.configured.find(({ directive }) => directive.name === 'cache')!
+    const handle = layer.handle!.bind(layer)
+    Object.assign(layer, {
+      handle: async (...[query, next]: Parameters<typeof handle>) => {
+        const reply = await handle(query, next)
+        clock.advance(query.depth > 0 ? 3 : 5)
+        return reply
+      }
+    })
+    const { pass } = await explain(started.instance, { name: 'alias.skydns.test', type: 'A' })
+    const lookUps = pass!.steps.flatMap((step) => step.lookUps)
+    expect([pass!.took, ...lookUps.map(({ took }) => took)]).toEqual([8, 3])
+  })
+
   test('the faults of a plugin, and what the client gets then', async () => {
     const started = await server()
     const { layer } = started.instance.blocks[0]!.chain.configured.find(({ directive }) => directive.name === 'etcd')!
