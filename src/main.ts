@@ -7,6 +7,7 @@ import { checkJson } from './check/json.js'
 import { checkText } from './check/text.js'
 import { processContainer, scopesOf, servicesOf, withoutApis } from './container.js'
 import { ConfigError, type Directive, nearest } from './corefile/directive.js'
+import { thrownText } from './message/one-line.js'
 import { adminCalls } from './process/admin.js'
 import { AdminEnd } from './process/admin-end.js'
 import { type Arguments, type Flag, readArguments, readLogFormat, readPort, shownFlags, UsageError } from './process/arguments.js'
@@ -227,7 +228,7 @@ async function serve(flags: ReadonlyMap<string, string>, defaultPort: number, fo
         process.exit(0)
       },
       (error: unknown) => {
-        log.error(`not everything stopped cleanly: ${error instanceof Error ? error.message : String(error)}`)
+        log.error(`not everything stopped cleanly: ${thrownText(error)}`)
         log.flush?.()
         process.exit(1)
       }

@@ -2,8 +2,8 @@ import {
   AA,
   AD,
   CD,
-  EXTENDED_ERROR,
   type ExtendedError,
+  extendedErrorsOf,
   Message,
   type MessageParts,
   OPCODE,
@@ -12,11 +12,11 @@ import {
   RA,
   RD
 } from './message/message.js'
-import { FormatError, HEADER_OCTETS, isWithin, nameOctets, RecordError } from './message/name.js'
+import { FormatError, HEADER_OCTETS, isWithin, RecordError } from './message/name.js'
 import { type Edns, type Question, u16 } from './message/read.js'
 import type { ResourceRecord } from './message/record.js'
 import { className, type Rcode, type RRClass, type RRType, typeName, typeNumber } from './message/registry.js'
-import { Writer } from './message/writer.js'
+import { questionOctets, Writer } from './message/writer.js'
 
 /** Who asked, and how. */
 export interface Client {
@@ -223,7 +223,7 @@ export class Query {
   octets(id: number, edns?: Pick<Edns, 'size' | 'dnssecOk'>): Uint8Array {
     const { name, qtype, qclass } = this.question
     writer.begin(new Uint8Array(QUERY_OCTETS), QUERY_OCTETS, id, this.flags & (RD | CD | AD))
-    writer.question(Uint8Array.of(...nameOctets(name), qtype >> 8, qtype & 0xff, qclass >> 8, qclass & 0xff))
+    writer.question(questionOctets(name, qtype, qclass))
     if (edns !== undefined && writer.opt(edns.size, 0, edns.dnssecOk ? DO : 0, [])) writer.count(10, 1)
     return writer.octets.subarray(0, writer.at)
   }
@@ -243,10 +243,7 @@ export class Query {
     const message = octets.length < HEADER_OCTETS ? undefined : Message.fromOctets(octets, { ...about, extendedErrors })
     if (message === undefined || !this.#isAnsweredBy(message)) throw new FormatError('a reply to another question')
     // Reads it all now, so that nothing of it throws later on.
-    for (const [code, payload] of message.edns?.options ?? []) {
-      if (code !== EXTENDED_ERROR || payload.length < 2) continue
-      extendedErrors.push({ code: u16(payload, 0), text: Buffer.from(payload.subarray(2)).toString('utf8') })
-    }
+    extendedErrors.push(...extendedErrorsOf(message.edns))
     return message
   }
 

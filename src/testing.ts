@@ -3,11 +3,10 @@ import type { ProcessServices, Stores } from './chain/scope.js'
 import { parseCorefile } from './corefile/parser.js'
 import type { Slot } from './listen/slot.js'
 import { AA, AD, CD, Message, QR, RA, RD, TC } from './message/message.js'
-import { nameOctets } from './message/name.js'
 import { shownRecord } from './message/presentation.js'
 import { decodes } from './message/read.js'
 import { classNumber, type Rcode, typeNumber } from './message/registry.js'
-import { type EdnsOption, Writer } from './message/writer.js'
+import { type EdnsOption, questionOctets, Writer } from './message/writer.js'
 import type { Clock, Log, Random, Store } from './plugin.js'
 import { buildInstance, type Instance } from './process/instance.js'
 import { PromRegistry } from './process/metrics.js'
@@ -232,8 +231,7 @@ export function requestOctets(question: string, options: AskOptions = {}): Uint8
   const writer = new Writer()
   const octets = new Uint8Array(65535)
   writer.begin(octets, octets.length, id, (rd ? RD : 0) | flags)
-  const numbers = [typeNumber(type) ?? 0, classNumber(klass) ?? 0].flatMap((number) => [number >> 8, number & 0xff])
-  writer.question(Buffer.concat([nameOctets(name), Uint8Array.from(numbers)]))
+  writer.question(questionOctets(name, typeNumber(type) ?? 0, classNumber(klass) ?? 0))
   if (edns !== undefined || options.dnssecOk === true || options.options !== undefined) {
     writer.opt(edns ?? 1232, 0, options.dnssecOk === true ? 0x8000 : 0, options.options ?? [])
     writer.count(10, 1)

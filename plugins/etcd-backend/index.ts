@@ -15,6 +15,7 @@ import {
   type StoreTrace,
   storeChanges,
   storeReads,
+  thrownText,
   zonesServed
 } from 'skein/plugin'
 import { type Asked, answerParts, nothing, type Rules } from './answer.js'
@@ -178,6 +179,6 @@ function passOn(query: Query, trace: StoreTrace, next: Next): MaybePromise<Reply
 }
 
 function failed(query: Query, error: unknown): Reply {
-  const problem = error instanceof Error ? error.message : String(error)
+  const problem = thrownText(error)
   return query.fail('SERVFAIL', 'store-failed', { problem })
 }

@@ -16,6 +16,7 @@ import {
   type StoreTrace,
   shown,
   storeReads,
+  thrownText,
   type Upstream
 } from 'skein/plugin'
 import { cameFromStub, stubOctets } from './loop-option.js'
@@ -55,7 +56,7 @@ export class Forwarder {
     try {
       trace = this.#zones.refresh()
     } catch (error) {
-      const problem = error instanceof Error ? error.message : String(error)
+      const problem = thrownText(error)
       return query.fail('SERVFAIL', 'store-failed', { ra: true, problem })
     }
     if (trace !== undefined) rest(query, trace)

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import { thrownText } from '../message/one-line.js'
 import type { HttpPlace } from './place.js'
 
 /** How many clients may be connected: a few that ask, and some to spare. */
@@ -89,7 +90,7 @@ async function answer(page: HttpPage, method: string, path: string, response: Se
   try {
     write(response, await page.read())
   } catch (error) {
-    page.tell(`${page.path} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+    page.tell(`${page.path} cannot be read: ${thrownText(error)}`)
     write(response, { status: 500, text: 'this cannot be read, see the log\n' })
   }
 }

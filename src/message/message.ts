@@ -37,6 +37,16 @@ export interface Origin {
   readonly since?: number
 }
 
+/** The extended errors among the options of an OPT record. */
+export function extendedErrorsOf(edns: Edns | undefined): ExtendedError[] {
+  const errors: ExtendedError[] = []
+  for (const [code, payload] of edns?.options ?? []) {
+    if (code !== EXTENDED_ERROR || payload.length < 2) continue
+    errors.push({ code: u16(payload, 0), text: Buffer.from(payload.subarray(2)).toString('utf8') })
+  }
+  return errors
+}
+
 /** What a message says, for {@link Message.of}. */
 export interface MessageParts {
   /** Bits other than the rcode. */

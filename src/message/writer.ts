@@ -1,5 +1,5 @@
 /** Writes a message into a buffer that somebody else owns, with names compressed (RFC 1035 §4.1.4). */
-import { copyName, FormatError, HEADER_OCTETS, RecordError, writeName } from './name.js'
+import { copyName, FormatError, HEADER_OCTETS, nameOctets, RecordError, writeName } from './name.js'
 import { fieldEnd, mayBeEmpty, shapeOf } from './rdata.js'
 import { classNumberOf, type ResourceRecord, rdataOctets, typeNumberOf, WireRecord } from './record.js'
 import { TYPE_OPT } from './registry.js'
@@ -275,4 +275,9 @@ function scanLabels(): number {
     slots[label] = (hash ^ (hash >>> 15)) & (SLOTS - 1)
   }
   return count
+}
+
+/** A question as it stands in a message: its name, uncompressed, and the numbers of its type and class. */
+export function questionOctets(name: string, qtype: number, qclass: number): Uint8Array {
+  return Uint8Array.of(...nameOctets(name), qtype >> 8, qtype & 0xff, qclass >> 8, qclass & 0xff)
 }

@@ -5,11 +5,11 @@ import { flagsOf } from '../chain/difference.js'
 import { type Pass, type PassRecord, Recorder, rounded } from '../chain/recorder.js'
 import { isWildcard, localAddresses, shownEndpoint } from '../listen/addresses.js'
 import { accept } from '../message/gate.js'
-import { type ExtendedError, Message, RD } from '../message/message.js'
-import { canonicalName, nameOctets } from '../message/name.js'
+import { type ExtendedError, extendedErrorsOf, Message, RD } from '../message/message.js'
+import { canonicalName } from '../message/name.js'
 import { shownRecord } from '../message/presentation.js'
 import { classNumber, typeNumber } from '../message/registry.js'
-import { Writer } from '../message/writer.js'
+import { questionOctets, Writer } from '../message/writer.js'
 import { type Client, Query, shownAddress } from '../query.js'
 import type { Key } from '../store/key.js'
 import { shownKey } from '../store/key.js'
@@ -157,7 +157,7 @@ function requestOf({ name, type, class: klass = 'IN', do: dnssecOk = false }: As
   const qclass = read(() => classNumber(klass.toUpperCase()), 'a class such as IN or CH', klass)
   const writer = new Writer()
   writer.begin(new Uint8Array(REQUEST_OCTETS), REQUEST_OCTETS, 0, RD)
-  writer.question(Uint8Array.of(...nameOctets(name), qtype >> 8, qtype & 0xff, qclass >> 8, qclass & 0xff))
+  writer.question(questionOctets(name, qtype, qclass))
   if (writer.opt(UDP_SIZE, 0, dnssecOk ? DO : 0, [])) writer.count(10, 1)
   const shown = `${qname} ${type.toUpperCase()}${qclass === 1 ? '' : ` ${klass.toUpperCase()}`}`
   return { octets: writer.octets.slice(0, writer.at), shown }
@@ -218,8 +218,6 @@ function shownReply(octets: Uint8Array): ShownReply {
     answer: found.map(shownRecord),
     authority: authority.map(shownRecord),
     additional: additional.map(shownRecord),
-    extendedErrors: [...(edns?.options ?? [])]
-      .filter(([code, payload]) => code === 15 && payload.length >= 2)
-      .map(([, payload]) => ({ code: (payload[0]! << 8) | payload[1]!, text: Buffer.from(payload.subarray(2)).toString('utf8') }))
+    extendedErrors: extendedErrorsOf(edns)
   }
 }

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { hashOf } from '../chain/host.js'
 import type { ProcessServices } from '../chain/scope.js'
 import { ConfigError } from '../corefile/directive.js'
+import { thrownText } from '../message/one-line.js'
 import { reloadEvery } from '../plugin.js'
 import type { Configuration } from './configuration.js'
 import type { Reloaded, RunningServer } from './run.js'
@@ -76,7 +77,7 @@ export class Reloader {
       return { ...reloaded, old, new: configurationHash(configuration) }
     } catch (error) {
       this.#failures.value++
-      log.error(`Reload failed, and the server goes on as it was: ${textOf(error)}`)
+      log.error(`Reload failed, and the server goes on as it was: ${thrownText(error)}`)
       return { error }
     }
   }
@@ -132,8 +133,4 @@ export function shownReload({ kept, built, dropped }: Reloaded): string {
 
 function count({ length }: readonly string[]): string {
   return `${length} server block${length === 1 ? '' : 's'}`
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -4,6 +4,7 @@ import type { ProcessServices, Settings } from '../chain/scope.js'
 import { ConfigError } from '../corefile/directive.js'
 import { type Change, type Listeners, openListeners } from '../listen/listeners.js'
 import { ListenError } from '../listen/slot.js'
+import { thrownText } from '../message/one-line.js'
 import type { Configuration } from './configuration.js'
 import { buildInstance, type Instance, type MakeScope } from './instance.js'
 import { type BuiltBlock, zoneLines } from './plan.js'
@@ -83,7 +84,7 @@ export class RunningServer {
     beside?.apply()
     const closed = change.apply(GRACE_MS)
     await Promise.race([running.idle(RELOAD_PATIENCE_MS), this.#stopAsked()])
-    await running.stop().catch((error: unknown) => services.log.error(`not everything of before stopped cleanly: ${textOf(error)}`))
+    await running.stop().catch((error: unknown) => services.log.error(`not everything of before stopped cleanly: ${thrownText(error)}`))
     await closed
     return compared(running.blocks, next.blocks)
   }
@@ -189,8 +190,4 @@ function compared(before: readonly BuiltBlock[], after: readonly BuiltBlock[]): 
 /** A server block by its keys, as they are spelled. */
 function keysOf({ block }: BuiltBlock): string {
   return block.keyTexts.join(' ')
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
