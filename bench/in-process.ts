@@ -49,6 +49,12 @@ class BenchSlot implements Slot {
     this.octets = octets
   }
 
+  get length(): number {
+    return this.octets.length
+  }
+
+  keep(): void {}
+
   reserve(): Uint8Array {
     return this.out
   }

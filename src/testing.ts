@@ -1,7 +1,7 @@
 /** What a plugin's tests need, `skein/testing`: a whole server without a socket, with time and store in the test's hands. */
 import type { ProcessServices, Stores } from './chain/scope.js'
 import { parseCorefile } from './corefile/parser.js'
-import type { Slot } from './listen/slot.js'
+import type { Receive, Slot } from './listen/slot.js'
 import { AA, AD, CD, Message, QR, RA, RD, TC } from './message/message.js'
 import { shownRecord } from './message/presentation.js'
 import { decodes } from './message/read.js'
@@ -204,23 +204,62 @@ export class TestServer {
   /** Hands octets to the server as a client would; gives the reply's, or undefined for none. */
   exchange(octets: Uint8Array, client: Partial<Client> = {}): Promise<Uint8Array | undefined> {
     return new Promise((resolve) => {
-      let out = Buffer.alloc(0)
-      const slot: Slot = {
-        octets,
-        client: { address: '192.0.2.1', port: 4711, transport: 'udp', local: '127.0.0.1', ...client },
-        reserve: (size) => {
-          out = Buffer.alloc(size)
-          return out
-        },
-        send: (length) => resolve(new Uint8Array(out.subarray(0, length))),
-        drop: () => resolve(undefined)
-      }
-      this.instance.endpoints[0]!.receive(slot)
+      new TestSlot(octets, resolve, client).giveTo(this.instance.endpoints[0]!.receive)
     })
   }
 
   async stop(): Promise<void> {
     await this.instance.stop()
+  }
+}
+
+const ANOTHER_REQUEST = 0x3f
+const ANOTHER_CLIENT: Client = { address: '203.0.113.99', port: 9, transport: 'udp', local: '203.0.113.98' }
+
+/** A request as a driver with few slots hands it over: once the handler has returned, what nobody has kept is overwritten. */
+export class TestSlot implements Slot {
+  readonly octets: Uint8Array
+  readonly length: number
+  client: Client
+  readonly #sent: (reply: Uint8Array | undefined) => void
+  #out = Buffer.alloc(0)
+  #isKept = false
+  #isSettled = false
+
+  /** `sent` is called with the reply, or with undefined for none. */
+  constructor(request: Uint8Array, sent: (reply: Uint8Array | undefined) => void, client: Partial<Client> = {}) {
+    this.octets = Buffer.alloc(request.length + 100, ANOTHER_REQUEST)
+    this.octets.set(request)
+    this.length = request.length
+    this.client = { address: '192.0.2.1', port: 4711, transport: 'udp', local: '127.0.0.1', ...client }
+    this.#sent = sent
+  }
+
+  keep(): void {
+    this.#isKept = true
+  }
+
+  reserve(size: number): Uint8Array {
+    this.#out = Buffer.alloc(size)
+    return this.#out
+  }
+
+  send(length: number): void {
+    this.#isSettled = true
+    this.#sent(new Uint8Array(this.#out.subarray(0, length)))
+  }
+
+  drop(): void {
+    this.#isSettled = true
+    this.#sent(undefined)
+  }
+
+  /** Has it answered, now or later. */
+  giveTo(receive: Receive): void {
+    receive(this)
+    if (this.#isKept || !this.#isSettled) return
+    this.octets.fill(ANOTHER_REQUEST)
+    this.client = ANOTHER_CLIENT
   }
 }
 

@@ -1,8 +1,7 @@
 import { createHook } from 'node:async_hooks'
 import { readFileSync } from 'node:fs'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { Slot } from '../src/listen/slot.js'
-import { type AskOptions, decodes, readAnswer, requestOctets, serverOf, type TestServer } from '../src/testing.js'
+import { type AskOptions, decodes, readAnswer, requestOctets, serverOf, type TestServer, TestSlot } from '../src/testing.js'
 
 let server: TestServer | undefined
 afterEach(async () => {
@@ -49,15 +48,8 @@ interface Cost {
 /** Asks within this call, as a datagram does; what the answer cost. */
 function costOf(asked: TestServer, question: string, options: AskOptions = {}): Cost | undefined {
   const [endpoint] = asked.instance.endpoints
-  const out = Buffer.alloc(65535)
-  let length = -1
-  const slot: Slot = {
-    octets: requestOctets(question, options),
-    client: { address: '192.0.2.1', port: 4711, transport: 'udp', local: '127.0.0.1' },
-    reserve: () => out,
-    send: (octets) => (length = octets),
-    drop: () => {}
-  }
+  let reply: Uint8Array | undefined
+  const slot = new TestSlot(requestOctets(question, options), (sent) => (reply = sent))
   let promises = 0
   const before = decodes.count
   const hook = createHook({
@@ -65,11 +57,11 @@ function costOf(asked: TestServer, question: string, options: AskOptions = {}): 
       if (type === 'PROMISE') promises++
     }
   }).enable()
-  endpoint!.receive(slot)
+  slot.giveTo(endpoint!.receive)
   hook.disable()
   const decoded = decodes.count - before
-  if (length < 0) return undefined
-  const { rcode, answer } = readAnswer(new Uint8Array(out.subarray(0, length)))
+  if (reply === undefined) return undefined
+  const { rcode, answer } = readAnswer(reply)
   return { rcode, records: answer.length, promises, decodes: decoded }
 }
 

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { openListeners } from '../src/listen/listeners.js'
-import { readAnswer, requestOctets, serverOf, type TestServer } from '../src/testing.js'
+import { readAnswer, requestOctets, serverOf, type TestServer, TestSlot } from '../src/testing.js'
 import { sendDatagrams } from './dns-client.js'
 import { freePort, temporaryFolder } from './processes.js'
 
@@ -55,16 +55,8 @@ test('a plugin has one instance in a block, whatever the number of its zones, po
   for (const endpoint of server.instance.endpoints) {
     for (const name of ['a.example.', 'b.example.', '1.3.0.192.in-addr.arpa.', 'c.example.']) {
       const octets = await new Promise<Uint8Array>((resolve) => {
-        const out = Buffer.alloc(1232)
-        const client = { address: '192.0.2.1', port: 1, transport: 'udp', local: endpoint.address } as const
-        const request = requestOctets(`${name} TXT`)
-        endpoint.receive({
-          octets: request,
-          client,
-          reserve: () => out,
-          send: (length) => resolve(new Uint8Array(out.subarray(0, length))),
-          drop: () => {}
-        })
+        const sent = (reply: Uint8Array | undefined): void => resolve(reply!)
+        new TestSlot(requestOctets(`${name} TXT`), sent, { local: endpoint.address }).giveTo(endpoint.receive)
       })
       const { answer } = readAnswer(octets)
       if (answer.length > 0) texts.push(`${name} ${answer[0]!.split(' ').at(-1)}`)

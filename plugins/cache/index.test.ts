@@ -1,6 +1,6 @@
 import { createHook } from 'node:async_hooks'
 import type { Message, Query, Reply, ReplyParts, ResourceRecord } from 'skein/plugin'
-import { type AskOptions, requestOctets, serverOf, TestClock } from 'skein/testing'
+import { type AskOptions, requestOctets, serverOf, TestClock, TestSlot } from 'skein/testing'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type Act, address, shown, soa, startScripted, upstream } from './scripted-upstream.js'
 
@@ -165,15 +165,9 @@ describe('an answer is kept', () => {
     await server.ask('a.example.org. A')
     let promises = 0
     let length = 0
-    const slot = {
-      octets: requestOctets('a.example.org. A'),
-      client: { address: '192.0.2.1', port: 4711, transport: 'udp', local: '127.0.0.1' } as const,
-      reserve: (size: number) => Buffer.alloc(size),
-      send: (octets: number) => (length = octets),
-      drop: () => {}
-    }
+    const slot = new TestSlot(requestOctets('a.example.org. A'), (reply) => (length = reply?.length ?? 0))
     const hook = createHook({ init: (_id, type) => (promises += type === 'PROMISE' ? 1 : 0) }).enable()
-    server.instance.endpoints[0]!.receive(slot)
+    slot.giveTo(server.instance.endpoints[0]!.receive)
     hook.disable()
     expect([length > 0, promises]).toEqual([true, 0])
   })

@@ -5,7 +5,7 @@ import { request } from 'node:http'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type AskOptions, requestOctets, serverOf, TestClock, type TestServer } from 'skein/testing'
+import { type AskOptions, requestOctets, serverOf, TestClock, type TestServer, TestSlot } from 'skein/testing'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { MOST_ZONES } from './traffic.js'
 import { MOST_RCODES } from './zone-traffic.js'
@@ -315,14 +315,7 @@ test('counting makes no promise', async () => {
   const octets = requestOctets('example.org. A')
   let sent = 0
   hook.enable()
-  for (let i = 0; i < 2; i++)
-    server.instance.endpoints[0]!.receive({
-      octets,
-      client: { address: '192.0.2.1', port: 4711, transport: 'udp', local: '127.0.0.1', endpoint: '127.0.0.1:53' },
-      reserve: (size) => Buffer.alloc(size),
-      send: () => sent++,
-      drop: () => {}
-    })
+  for (let i = 0; i < 2; i++) new TestSlot(octets, () => sent++, { endpoint: '127.0.0.1:53' }).giveTo(server.instance.endpoints[0]!.receive)
   hook.disable()
   expect({ sent, promises }).toEqual({ sent: 2, promises: 0 })
   expect(await numbers(server)).toContain(`requests_total{${at},proto="udp",family="1",type="A"} 2`)

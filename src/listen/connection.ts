@@ -194,6 +194,13 @@ class StreamSlot implements Slot {
     this.#connection = connection
   }
 
+  get length(): number {
+    return this.octets.length
+  }
+
+  /** It has its octets to itself. */
+  keep(): void {}
+
   reserve(): Buffer {
     return outgoing
   }

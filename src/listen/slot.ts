@@ -2,12 +2,19 @@ import { type Client, shownAddress } from '../query.js'
 import type { Outgoing } from '../reply/finish.js'
 
 /**
- * One request, and where its reply goes. Whoever drives the socket owns `octets` only until the handler has returned, unless the
- * handler then still has the slot to answer: a driver must not use them again before `send` or `drop`.
- * Exactly one of `send` and `drop` is called, once, then or later.
+ * One request, and where its reply goes. Exactly one of `send` and `drop` is called, once, then or later.
+ *
+ * Octets and client belong to whoever drives the socket, and are another request's once the handler has returned. They stay where the
+ * slot is still to be answered then, and where `keep` was called before.
  */
 export interface Slot extends Outgoing {
+  /** They begin with the request. */
+  readonly octets: Uint8Array
+  /** How many of the octets are the request. */
+  readonly length: number
   readonly client: Client
+  /** Has octets and client stay as they are as long as somebody refers to the slot. */
+  keep(): void
 }
 
 /** Takes requests as they come. Never throws. */

@@ -156,6 +156,13 @@ class UdpSlot implements Slot {
     this.#listener = listener
   }
 
+  get length(): number {
+    return this.octets.length
+  }
+
+  /** It has its octets to itself. */
+  keep(): void {}
+
   reserve(size: number): Buffer {
     if (this.#outgoing === undefined || this.#outgoing.length < size) this.#outgoing = this.#listener.take(size)
     return this.#outgoing

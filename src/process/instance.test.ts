@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { ProcessServices, Stores } from '../chain/scope.js'
 import { parseCorefile } from '../corefile/parser.js'
-import { requestOctets, serverOf, TestClock, TestLog } from '../testing.js'
+import { requestOctets, serverOf, TestClock, TestLog, TestSlot } from '../testing.js'
 import { buildInstance } from './instance.js'
 import { Sharing } from './shares.js'
 
@@ -57,16 +57,9 @@ describe('whatever a plugin throws is SERVFAIL and one line', () => {
     const name = `throws-${thrown.length}`
     install(name, `return { handle() { throw ${thrown} } }`)
     const server = await serverOf(`. {\n  ${name}\n}`, { file })
-    let out = Buffer.alloc(0)
     let rcode: number | undefined
     // What comes out of here would end the process.
-    server.instance.endpoints[0]!.receive({
-      octets: requestOctets('example.org. A'),
-      client: { address: '192.0.2.1', port: 1, transport: 'udp', local: '127.0.0.1' },
-      reserve: (size) => (out = Buffer.alloc(size)),
-      send: () => (rcode = out[3]! & 0xf),
-      drop() {}
-    })
+    new TestSlot(requestOctets('example.org. A'), (reply) => (rcode = reply![3]! & 0xf)).giveTo(server.instance.endpoints[0]!.receive)
     expect(rcode).toBe(2)
     expect(server.log.lines).toEqual([`[ERROR] ${fault(name, text, placed !== undefined)}`])
     await server.stop()
