@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import type { StorePool, Stores } from '../chain/scope.js'
 import { ConfigError, type Directive } from '../corefile/directive.js'
 import { localAddresses } from '../listen/addresses.js'
+import { thrownText } from '../message/one-line.js'
 import type { Clock, Log, Store, StoreOptions } from '../plugin.js'
 import { EmbeddedStore } from '../store/embedded.js'
 import { type KeysHandler, keysApi } from '../store/keys-api.js'
@@ -193,7 +194,7 @@ export class StoreLease implements Stores {
   async close(): Promise<void> {
     const errors: unknown[] = []
     for (const giveBack of this.#taken.splice(0).reverse()) await giveBack().catch((error: unknown) => errors.push(error))
-    if (errors.length > 0) throw new AggregateError(errors, 'a store did not close cleanly')
+    if (errors.length > 0) throw new AggregateError(errors, `a store did not close cleanly: ${errors.map(thrownText).join('; ')}`)
   }
 
   get opened(): readonly { folder: string; api: string | undefined }[] {
