@@ -56,7 +56,7 @@ export class PluginHost implements Host {
   async readFile(path: string): Promise<Buffer> {
     try {
       const octets = await readFile(this.resolvePath(path))
-      this.#scope.files.push({ path: this.resolvePath(path), hash: hashOf(octets), directive: this.#directive })
+      this.#scope.noteFile({ path: this.resolvePath(path), hash: hashOf(octets), directive: this.#directive })
       return octets
     } catch (error) {
       throw new ConfigError(

@@ -107,8 +107,8 @@ export class BlockScope {
   readonly settings = new Settings()
   /** What the block's directives have set for the whole process. */
   readonly processSettings = new Settings()
-  /** The files that its directives have read. */
-  readonly files: ReadFile[] = []
+  /** The files that its directives have read, as each did last. */
+  files: readonly ReadFile[] = []
   /** The stores that its directives use. */
   readonly stores: { readonly options: StoreOptions; readonly directive: Directive }[] = []
   /** Asks the server that the block belongs to. */
@@ -121,6 +121,10 @@ export class BlockScope {
     this.services = services
     this.generation = generation
     this.resolve = resolve
+  }
+
+  noteFile(read: ReadFile): void {
+    this.files = [...this.files.filter(({ path, directive }) => path !== read.path || directive !== read.directive), read]
   }
 
   offer<T>({ name }: Offer<T>, value: T): void {
