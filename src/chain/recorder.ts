@@ -1,5 +1,5 @@
 /** What a chain does with one query, noted layer by layer from outside: the layers know nothing of it. */
-import type { Place } from '../corefile/directive.js'
+import { type Place, placeText } from '../corefile/directive.js'
 import type { Message, Origin } from '../message/message.js'
 import { thrownText } from '../message/one-line.js'
 import { className, typeName } from '../message/registry.js'
@@ -126,7 +126,7 @@ export class PassRecord {
     return {
       question: questionOf(this.#query),
       zone: this.#query.zone,
-      at: shownPlace(this.#at),
+      at: placeText(this.#at),
       steps: this.#steps.map((step) => step.told(questionOf(this.#query))),
       behind: this.#unseen.map(({ directive }) => directive.name),
       took: rounded(Math.max(...this.#steps.map(({ ended }) => ended)) - this.#begun)
@@ -264,7 +264,7 @@ export class StepRecord implements Trace {
     const from = this.recorder.sourceOf(said?.origin ?? this.#passed)
     return {
       layer: this.#layer,
-      at: shownPlace(this.at),
+      at: placeText(this.at),
       ...(own !== asked && { question: own }),
       did,
       ...(said?.why !== undefined && { why: said.why }),
@@ -309,10 +309,6 @@ function isSame(one: Reply, other: Reply | undefined): boolean {
 /** `name TYPE`, with the class where that is not IN. */
 export function questionOf({ question: { qname, qtype, qclass } }: Query): string {
   return `${qname} ${typeName(qtype)}${qclass === 1 ? '' : ` ${className(qclass)}`}`
-}
-
-function shownPlace({ file, line }: Place): string {
-  return `${file}:${line}`
 }
 
 /** To a microsecond. */

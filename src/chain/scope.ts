@@ -1,5 +1,5 @@
 /** What the plugins of one server block, and those of the whole process, share with each other and with the core. */
-import { ConfigError, type Directive } from '../corefile/directive.js'
+import { ConfigError, type Directive, placeText } from '../corefile/directive.js'
 import type {
   Clock,
   Log,
@@ -61,10 +61,8 @@ export class Settings {
   /** Takes a value; throws ConfigError, naming both lines, where another is there already. */
   set(name: string, value: unknown, directive: Directive): void {
     const before = this.#values.get(name)
-    if (before !== undefined && JSON.stringify(before.value) !== JSON.stringify(value)) {
-      const { file, line } = before.directive.at
-      throw new ConfigError(`${directive.name}: differs from what ${file}:${line} says, expected the same`, directive.at)
-    }
+    if (before !== undefined && JSON.stringify(before.value) !== JSON.stringify(value))
+      throw new ConfigError(`${directive.name}: differs from what ${placeText(before.directive.at)} says, expected the same`, directive.at)
     this.#values.set(name, { value, directive })
   }
 

@@ -1,6 +1,6 @@
 /** Questions that never come where they are meant to go. */
 import type { Configured } from '../chain/build.js'
-import { type Directive, placeFrom } from '../corefile/directive.js'
+import { type Directive, placeFrom, placeText } from '../corefile/directive.js'
 import { isWithin } from '../message/name.js'
 import { type Instance, isWhole } from '../process/instance.js'
 import type { BuiltBlock } from '../process/plan.js'
@@ -52,8 +52,7 @@ function hidden(directive: Directive, zone: string, built: BuiltBlock, { blocks,
   const others = served.map(({ routes }) => routes.find({ qname: zone, qtype: 0 })?.block).filter((block) => block !== built.chain)
   const other = blocks.find(({ chain }) => chain === others[0])
   if (other === undefined || others.length < served.length) return []
-  const { file, line } = other.block.at
-  const problem = `${directive.name}: ${zone} is served by the server block of ${file}:${line}, so it is never asked for that here`
+  const problem = `${directive.name}: ${zone} is served by the server block of ${placeText(other.block.at)}, so it is never asked for that here`
   return [warning('shadowed', problem, directive.at)]
 }
 

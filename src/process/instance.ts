@@ -8,7 +8,7 @@ import { StepRecord } from '../chain/recorder.js'
 import { CHAIN_SCHEMAS, readSaid, readSaidUnread, type Said } from '../chain/said.js'
 import { BlockScope, type Generation, type ProcessServices, Settings } from '../chain/scope.js'
 import { filesOf, type PluginFiles, thrownAmong } from '../chain/thrown-at.js'
-import type { ConfigError, Place } from '../corefile/directive.js'
+import { type ConfigError, type Place, placeText } from '../corefile/directive.js'
 import type { ServerBlock } from '../corefile/parser.js'
 import { shownEndpoint } from '../listen/addresses.js'
 import type { Endpoint } from '../listen/listeners.js'
@@ -88,7 +88,7 @@ export async function buildInstance(blocks: readonly ServerBlock[], options: Ins
     options.report(error)
   }
   await attempt(() => {
-    const warn = options.warn ?? ((told, { file: where, line }) => services.log.warn(`${where}:${line}: ${told}`))
+    const warn = options.warn ?? ((told, at) => services.log.warn(`${placeText(at)}: ${told}`))
     // A block that is not whole may say where it listens in the line that is wrong.
     plan = planEndpoints(
       built.filter((block) => isWhole(block) || block.scope.settings.get(listenAddresses) !== undefined),
