@@ -7,7 +7,7 @@ import type { Layer } from '../plugin.js'
 import { attempting, type ReportError } from './attempt.js'
 import { layerProblem } from './check-layer.js'
 import { DIRECTIVE_NAME } from './check-plugin.js'
-import { Chains } from './compose.js'
+import { Chains, classesOf } from './compose.js'
 import { PluginHost } from './host.js'
 import { isBuiltIn, loadPlugin, nearDirective, urlOf } from './load.js'
 import { checkRepeats, inOrder, type Use } from './place.js'
@@ -64,9 +64,7 @@ export async function buildChain(
   )
   const configured: Configured[] = []
   for (const use of inOrder(once, said.order)) await attempt(async () => configured.push({ ...use, layer: await setUp(use, scope) }))
-  const chains = new Chains(
-    configured.map(({ layer, plugin, directive: { name } }) => ({ layer, name, classes: plugin.classes ?? ['IN'] }))
-  )
+  const chains = new Chains(configured.map(({ layer, plugin, directive: { name } }) => ({ layer, name, classes: classesOf(plugin) })))
   return { at, configured, chains, leftOut }
 }
 

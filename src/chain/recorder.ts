@@ -6,7 +6,7 @@ import { className, typeName } from '../message/registry.js'
 import { drop, type Handler, isPromiseLike, type MaybePromise, type Next, type Reply, type StoreTrace, storeReads } from '../plugin.js'
 import type { Query, Trace } from '../query.js'
 import type { BuiltChain, Configured } from './build.js'
-import { type Chain, compose, refuse, seesClass } from './compose.js'
+import { type Chain, classesOf, compose, refuse, seesClass } from './compose.js'
 import { difference } from './difference.js'
 
 /** Where a reply comes from, as far as its origin says. */
@@ -75,7 +75,7 @@ export class Recorder {
   /** Starts to note what the chain of a server block does with a query. */
   pass({ configured, at }: Pick<BuiltChain, 'configured' | 'at'>, query: Query): PassRecord {
     const { qclass } = query.question
-    const layers = configured.filter(({ layer, plugin: { classes = ['IN'] } }) => layer.handle !== undefined && seesClass(classes, qclass))
+    const layers = configured.filter(({ layer, plugin }) => layer.handle !== undefined && seesClass(classesOf(plugin), qclass))
     return new PassRecord(this, layers, at, query)
   }
 

@@ -1,11 +1,15 @@
 /** Questions that never come where they are meant to go. */
 import type { Configured } from '../chain/build.js'
+import { classesOf, seesClass } from '../chain/compose.js'
 import { type Directive, placeFrom, placeText } from '../corefile/directive.js'
 import { isWithin } from '../message/name.js'
 import { type Instance, isWhole } from '../process/instance.js'
 import type { BuiltBlock } from '../process/plan.js'
 import { type Finding, warning } from './finding.js'
 import { commonZones } from './zones.js'
+
+/** The class of nearly all questions. */
+const IN = 1
 
 /** Plugins that are never asked, zones that another block serves, blocks that nobody answers in. */
 export function reachFindings(instance: Instance): Finding[] {
@@ -61,8 +65,8 @@ function sees(one: Configured, other: Configured): boolean {
   return seesIn(one) && seesIn(other)
 }
 
-function seesIn({ plugin: { classes = ['IN'] } }: Configured): boolean {
-  return classes.includes('*') || classes.includes('IN')
+function seesIn({ plugin }: Configured): boolean {
+  return seesClass(classesOf(plugin), IN)
 }
 
 function list(zones: readonly string[]): string {

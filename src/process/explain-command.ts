@@ -52,7 +52,7 @@ function withoutServer(asked: Asked, offline: Offline, tell: (text: string) => v
 }
 
 /** What the chain of a configuration does with a question. Nothing listens; stores and upstreams are the real ones. */
-export async function explainOffline(asked: Asked, { configuration, services, makeScope, defaultPort }: Offline): Promise<Explained> {
+async function explainOffline(asked: Asked, { configuration, services, makeScope, defaultPort }: Offline): Promise<Explained> {
   const { blocks, file } = configuration
   const instance = await buildInstance(blocks, { services, file, defaultPort, makeScope })
   const { stores } = instance.generation

@@ -27,7 +27,7 @@ import {
   udpSize,
   zonesServed
 } from '../plugin.js'
-import type { Query } from '../query.js'
+import { MAX_DEPTH, type Query } from '../query.js'
 import { DEFAULT_UDP_SIZE } from '../reply/size.js'
 import { Routes } from '../route/route.js'
 import { serve } from '../server.js'
@@ -35,9 +35,6 @@ import { folderOf } from './configuration.js'
 import { behind, hasEnteredChanged, keptBlocks, movedZones, textOf } from './kept.js'
 import { checkListening, listeningOf } from './listening.js'
 import { type BuiltBlock, type Home, type Plan, type PlannedEndpoint, planEndpoints } from './plan.js'
-
-/** How deep look-ups of the server for itself may go. */
-const MAX_DEPTH = 8
 
 /** Makes the scope of a server block; the composition root gives each a container of its own. */
 export type MakeScope = (generation: Generation, resolve: (query: Query) => MaybePromise<Reply>) => BlockScope
