@@ -4,6 +4,7 @@ import type { Settings } from '../chain/scope.js'
 import { ConfigError } from '../corefile/directive.js'
 import { listenHttp } from '../http/page.js'
 import { adminEnd, type Log } from '../plugin.js'
+import { shownAddress } from '../query.js'
 import type { KeysGuard } from '../store/keys-guard.js'
 import { closeServer, keysServer } from '../store/keys-listen.js'
 import { type AdminCall, adminHandler } from './admin.js'
@@ -36,7 +37,7 @@ export class AdminEnd implements Beside {
   get address(): string | undefined {
     const address = this.#open?.server.address()
     if (address == null || typeof address === 'string') return undefined
-    return address.family === 'IPv6' ? `[${address.address}]:${address.port}` : `${address.address}:${address.port}`
+    return shownAddress(address.address, address.port)
   }
 
   async prepare(settings: Settings): Promise<BesideChange> {

@@ -1,7 +1,6 @@
 /** `skein run`: from a Corefile to a server that answers, and its orderly end. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ProcessServices, Settings } from '../chain/scope.js'
-import { ConfigError } from '../corefile/directive.js'
 import { type Change, type Listeners, openListeners } from '../listen/listeners.js'
 import { ListenError } from '../listen/slot.js'
 import { thrownText } from '../message/one-line.js'
@@ -87,7 +86,7 @@ export class RunningServer {
     const { blocks, file } = configuration
     const running = this.instance
     for (;;) {
-      if (this.#isStopping) throw new ConfigError('the server is stopping')
+      if (this.#isStopping) throw new Error('the server is stopping')
       const { entered } = running
       const next = await buildInstance(blocks, { services, file, defaultPort, makeScope, running })
       const prepared = await this.#prepare(next)
