@@ -79,22 +79,7 @@ export async function buildInstance(blocks: readonly ServerBlock[], options: Ins
     scopes.push(one.scope)
     await attempt(() => settings.setAll(one.scope.processSettings))
   }
-  let plan: Plan = { endpoints: [], homes: new Map() }
-  const fail = (error: ConfigError): void => {
-    if (options.report === undefined) throw error
-    options.report(error)
-  }
-  await attempt(() => {
-    const warn = options.warn ?? ((told, at) => services.log.warn(`${placeText(at)}: ${told}`))
-    // A block that is not whole may say where it listens in the line that is wrong.
-    plan = planEndpoints(
-      built.filter((block) => isWhole(block) || block.scope.settings.get(listenAddresses) !== undefined),
-      defaultPort,
-      warn,
-      fail
-    )
-  })
-  checkListening(listeningOf(built, generation.stores.used), plan.endpoints, fail)
+  const plan = await planOf(built, generation, options)
   for (const block of built) {
     if (change.staying.has(block)) continue
     block.scope.offer(blockServed, servedBy(block, defaultPort))
@@ -111,6 +96,26 @@ export async function buildInstance(blocks: readonly ServerBlock[], options: Ins
     debug: settings.get(debugLog) ?? false,
     serving: { ...serving, udpSize: settings.get(udpSize) ?? DEFAULT_UDP_SIZE }
   })
+}
+
+/** Where the blocks are served, as far as that can be told. */
+async function planOf(
+  built: readonly BuiltBlock[],
+  { stores }: Generation,
+  { services, defaultPort, report, warn }: InstanceOptions
+): Promise<Plan> {
+  const fail = (error: ConfigError): void => {
+    if (report === undefined) throw error
+    report(error)
+  }
+  // A block that is not whole may say where it listens in the line that is wrong.
+  const placed = built.filter((block) => isWhole(block) || block.scope.settings.get(listenAddresses) !== undefined)
+  let plan: Plan = { endpoints: [], homes: new Map() }
+  await attempting(report)(() => {
+    plan = planEndpoints(placed, defaultPort, warn ?? ((told, at) => services.log.warn(`${placeText(at)}: ${told}`)), fail)
+  })
+  checkListening(listeningOf(built, stores.used), plan.endpoints, fail)
+  return plan
 }
 
 /** Whether all directives of a block were set up, or left out on purpose. */
