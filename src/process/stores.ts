@@ -4,7 +4,7 @@ import { ConfigError, type Directive, placeText } from '../corefile/directive.js
 import { localAddresses } from '../listen/addresses.js'
 import { thrownText } from '../message/one-line.js'
 import type { Clock, Log, Store, StoreOptions } from '../plugin.js'
-import { EmbeddedStore } from '../store/embedded.js'
+import type { EmbeddedStore } from '../store/embedded.js'
 import { type KeysHandler, keysApi } from '../store/keys-api.js'
 import { type KeysServer, serveKeys } from '../store/keys-listen.js'
 import { traced } from '../store/reading.js'
@@ -70,7 +70,9 @@ export class EmbeddedStores implements StorePool {
       there.users++
       return
     }
-    const store = await EmbeddedStore.open(folder, {
+    // The database is loaded where a store is opened alone.
+    const { EmbeddedStore: Embedded } = await import('../store/embedded.js')
+    const store = await Embedded.open(folder, {
       clock: this.#clock,
       report: (error) => this.#log.error(`the store ${folder}: ${String(error)}`)
     })
