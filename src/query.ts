@@ -79,6 +79,8 @@ export interface Trace {
 /** Room for a header, a question and an OPT record without options. */
 const QUERY_OCTETS = HEADER_OCTETS + 255 + 4 + 11
 const DO = 0x8000
+/** How deep look-ups of the server for itself may go, one inside of another. */
+export const MAX_DEPTH = 8
 
 const writer = new Writer()
 

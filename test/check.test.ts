@@ -69,9 +69,10 @@ export default {
   writeFileSync(join(folder.path, 'Corefile'), COREFILE)
   writeFileSync(join(folder.path, 'etcd.conf'), 'etcd skydns.test {\n  store\n  token hush-hush-hush\n  ttl 60\n}\n')
   writeFileSync(join(folder.path, 'resolv.conf'), 'nameserver 127.0.0.1\n')
+  writeFileSync(join(folder.path, 'named.mjs'), "export default { name: 'mine', api: 1, schema: { about: 'Mine.' }, setup: () => ({}) }")
 })
 
-describe('skein check', () => {
+describe('skein check', { concurrent: true, timeout: 60_000 }, () => {
   test('prints the chain in its order, and where each option came from', async () => {
     const { code, out, err } = await run(process.execPath, [MAIN, 'check'], { SKEIN_TTL: '30' })
     expect(err).toBe('')
@@ -262,7 +263,7 @@ test('skein convert prints the other form, and warns of names that it cannot kno
   expect(warned.err).toBe('skein: other.toml:3: the plugin of geo is not here, so all that its table has is written as options\n')
 })
 
-describe('skein plugins', () => {
+describe('skein plugins', { concurrent: true, timeout: 60_000 }, () => {
   test('lists what there is, without running any of it', async () => {
     const trace = join(folder.path, 'listed')
     const { code, out } = await run(process.execPath, [MAIN, 'plugins'], { SKEIN_TRACE: trace })
@@ -293,14 +294,12 @@ describe('skein plugins', () => {
     ['helo', '', 'unknown directive "helo": did you mean hello?'],
     ['import', '', 'import: takes in a file or a snippet, in a Corefile; it is no plugin']
   ])('and what is meant by %s', async (name, line, problem) => {
-    writeFileSync(join(folder.path, 'named.mjs'), "export default { name: 'mine', api: 1, schema: { about: 'Mine.' }, setup: () => ({}) }")
-    writeFileSync(join(folder.path, 'L'), `. {\n  whoami\n  ${line}\n}\n`)
-    const { code, err } = await skein('plugins', name, '-conf', 'L')
+    writeFileSync(join(folder.path, `meant-${name}`), `. {\n  whoami\n  ${line}\n}\n`)
+    const { code, err } = await skein('plugins', name, '-conf', `meant-${name}`)
     expect([code, err]).toEqual([1, `skein: ${problem}\n`])
   })
 
   test('knows those that the configuration names', async () => {
-    writeFileSync(join(folder.path, 'named.mjs'), "export default { name: 'mine', api: 1, schema: { about: 'Mine.' }, setup: () => ({}) }")
     writeFileSync(join(folder.path, 'L'), '. {\n  plugin ./named.mjs\n  plugin ./nothere.js\n}\nb {\n  plugin ./named.mjs\n}\n')
     expect(await skein('plugins', 'mine', '-conf', 'L')).toEqual({
       code: 0,

@@ -1,8 +1,9 @@
 /** `skein kv` as people and scripts use it, on a running server's store and on a stopped one's. */
-import { execFile, execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
 import { startProcess, temporaryFolder } from './processes.js'
 
@@ -23,7 +24,7 @@ function kv(cwd: string, args: readonly string[], input: string | Buffer = ''): 
   })
 }
 
-describe.each(['a running server’s store', 'a stopped one’s'])('kv on %s', (mode) => {
+describe.each(['a running server’s store', 'a stopped one’s'])('kv on %s', { concurrent: true, timeout: 60_000 }, (mode) => {
   async function inStore(
     use: (run: (...args: string[]) => Promise<string>, cwd: string) => Promise<void>,
     corefile = COREFILE
@@ -85,7 +86,7 @@ describe.each(['a running server’s store', 'a stopped one’s'])('kv on %s', (
     inStore(async (run, cwd) => {
       writeFileSync(join(cwd, 'many'), Array.from({ length: 5000 }, (_, i) => `{"key":"/k/${i}","value":"${'x'.repeat(200)}"}\n`).join(''))
       expect(await run('import', 'many')).toBe('5000 keys imported\n')
-      const text = execFileSync('sh', ['-c', `"${process.execPath}" "${MAIN}" kv export 2>&1 | head -1`], { cwd, encoding: 'utf8' })
-      expect(text).toMatch(/^\{"key":"\/k\/0",.+\}\n$/)
+      const { stdout } = await promisify(execFile)('sh', ['-c', `"${process.execPath}" "${MAIN}" kv export 2>&1 | head -1`], { cwd })
+      expect(stdout).toMatch(/^\{"key":"\/k\/0",.+\}\n$/)
     }))
 })

@@ -166,11 +166,7 @@ describe('where anything fails, everything is as it was', () => {
   test.each([
     ['a plugin that does not start', () => block('a', 'says fails') + block('b', 'says two'), 'no'],
     ['a line that is wrong', () => block('a', 'sayz one'), 'unknown directive "sayz"'],
-    [
-      'a port that is taken',
-      (taken: number) => block('a', 'says one') + block(`c:${taken}`, 'says three'),
-      'the port is in use by another program'
-    ]
+    ['a port that is taken', (taken: number) => block('a', 'says one') + block(`c:${taken}`, 'says three'), 'the port is in use']
   ])('%s', async (_title, corefile, message) => {
     const port = await freePort()
     const other = await freePort()

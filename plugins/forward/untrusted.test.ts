@@ -57,7 +57,7 @@ const wrong: [string, (octets: Buffer) => Uint8Array][] = [
 
 const addressOf = ({ answer }: Answer): string | undefined => answer[0]?.split(' ').at(-1)
 
-describe('a reply with another ID, to another question, or none at all', () => {
+describe('a reply of an upstream with another ID, to another question, or none at all', () => {
   test.each(wrong)('over UDP is passed over until the time is up: %s', async (_title, make) => {
     const acts: UpstreamActs = { udp: ({ octets }, answer) => answer(make(octets)) }
     const { server, clock, fake } = await before(acts, 'read_timeout 500ms')
@@ -105,7 +105,7 @@ describe('a reply with another ID, to another question, or none at all', () => {
   })
 })
 
-describe('clients that ask at once', () => {
+describe('clients that have upstreams asked at once', () => {
   test('with one ID get each its own answer, with that ID', async () => {
     const waiting: (() => void)[] = []
     const fake = await fakeUpstream({

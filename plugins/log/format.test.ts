@@ -1,7 +1,7 @@
 import type { Query, Sent } from 'skein/plugin'
 import { type AskOptions, serverOf } from 'skein/testing'
 import { describe, expect, test } from 'vitest'
-import { file, plugin } from './answering-plugin.js'
+import { file, plugin } from './answering-plugin.testing.js'
 import { compileFormat } from './format.js'
 import { seconds } from './values.js'
 

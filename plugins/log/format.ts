@@ -2,7 +2,7 @@
 import { metadata, type Part, PLACEHOLDERS } from './values.js'
 
 /** CoreDNS's common log format, which it writes where no other is named. */
-export const COMMON = '{remote}:{port} - {>id} "{type} {class} {name} {proto} {size} {>do} {>bufsize}" {rcode} {>rflags} {rsize} {duration}'
+const COMMON = '{remote}:{port} - {>id} "{type} {class} {name} {proto} {size} {>do} {>bufsize}" {rcode} {>rflags} {rsize} {duration}'
 
 /** A format that is ready to write lines. */
 export interface Format {

@@ -1,6 +1,6 @@
 import { type AskOptions, serverOf } from 'skein/testing'
 import { describe, expect, test } from 'vitest'
-import { file, plugin } from './answering-plugin.js'
+import { file, plugin } from './answering-plugin.testing.js'
 
 /** What is logged of one question, or several, to a server with these lines in its block. */
 async function linesOf(block: string, questions: string | readonly string[], options: AskOptions = {}): Promise<readonly string[]> {

@@ -1,7 +1,7 @@
 import type { Query, Sent } from 'skein/plugin'
 import { serverOf } from 'skein/testing'
 import { describe, expect, test } from 'vitest'
-import { file, plugin } from './answering-plugin.js'
+import { file, plugin } from './answering-plugin.testing.js'
 import { type Picks, picked } from './pick.js'
 
 /** What is logged of one question, or several, to a server with these lines in its block. */

@@ -61,7 +61,7 @@ async function told(server: TestServer, name = 'www', transport: 'udp' | 'tcp' =
   return [rcode, ...answer.map((record) => record.split(' ').at(-1))].join(' ')
 }
 
-describe('a reply with another ID, to another question, or none at all', () => {
+describe('a reply of a stub zone with another ID, to another question, or none at all', () => {
   test.each(wrong)('over UDP is passed over until the time is up: %s', async (_title, make) => {
     const { server, clock, fake } = await before({ udp: ({ octets }, answer) => answer(make(octets)) })
     const reply = told(server)
@@ -103,7 +103,7 @@ describe('a reply with another ID, to another question, or none at all', () => {
   })
 })
 
-describe('clients that ask at once', () => {
+describe('clients that ask for a stub zone at once', () => {
   test('with one ID get each their own answer, with that ID', async () => {
     const waiting: (() => void)[] = []
     const fake = await fakeUpstream({

@@ -7,7 +7,7 @@ import type { Layer } from '../plugin.js'
 import { attempting, type ReportError } from './attempt.js'
 import { layerProblem } from './check-layer.js'
 import { DIRECTIVE_NAME } from './check-plugin.js'
-import { Chains } from './compose.js'
+import { Chains, classesOf } from './compose.js'
 import { PluginHost } from './host.js'
 import { isBuiltIn, loadPlugin, nearDirective, urlOf } from './load.js'
 import { checkRepeats, inOrder, type Use } from './place.js'
@@ -64,9 +64,7 @@ export async function buildChain(
   )
   const configured: Configured[] = []
   for (const use of inOrder(once, said.order)) await attempt(async () => configured.push({ ...use, layer: await setUp(use, scope) }))
-  const chains = new Chains(
-    configured.map(({ layer, plugin, directive: { name } }) => ({ layer, name, classes: plugin.classes ?? ['IN'] }))
-  )
+  const chains = new Chains(configured.map(({ layer, plugin, directive: { name } }) => ({ layer, name, classes: classesOf(plugin) })))
   return { at, configured, chains, leftOut }
 }
 
@@ -82,23 +80,25 @@ function isLeftOut(directive: Directive, folder: string, { plugins, unread }: Sa
 }
 
 /** Has a plugin read its configuration. Whatever it throws becomes a ConfigError at the place of its directive. */
-async function setUp({ plugin, directive, url }: Use, scope: BlockScope): Promise<Layer> {
+async function setUp(use: Use, scope: BlockScope): Promise<Layer> {
+  const { plugin, directive } = use
   const config = readBySchema(directive, plugin.schema ?? NOTHING)
   let layer: unknown
   try {
     layer = await plugin.setup(config, new PluginHost(scope, directive))
   } catch (error) {
-    throw setUpError(error, directive, url)
+    throw pluginError(error, use, 'failed to set up')
   }
   const problem = layerProblem(layer)
   if (problem !== undefined) throw new ConfigError(`${directive.name}: ${problem}`, directive.at)
   return layer as Layer
 }
 
-function setUpError(error: unknown, { name, at }: Directive, url: string | undefined): ConfigError {
+/** Whatever a plugin has thrown, as an error at the place of its directive; `what` says what it was to do. */
+export function pluginError(error: unknown, { directive: { name, at }, url }: Pick<Use, 'directive' | 'url'>, what: string): ConfigError {
   if (isError(error) && error instanceof ConfigError)
     return error.at === undefined ? new ConfigError(`${name}: ${error.problem}`, at, { cause: error }) : error
   const place = url === undefined ? undefined : thrownAt(error, url)
   const where = place === undefined ? '' : ` (at ${place})`
-  return new ConfigError(`${name}: its plugin failed to set up: ${thrownText(error)}${where}`, at, { cause: error })
+  return new ConfigError(`${name}: its plugin ${what}: ${thrownText(error)}${where}`, at, { cause: error })
 }

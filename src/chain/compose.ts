@@ -1,7 +1,7 @@
 import type { Message } from '../message/message.js'
 import { classNumber } from '../message/registry.js'
-import type { Handler, Layer, Next } from '../plugin.js'
-import { type Fact, fact, type Query } from '../query.js'
+import type { Handler, Layer, Next, Plugin } from '../plugin.js'
+import { type Fact, fact, MAX_DEPTH, type Query } from '../query.js'
 
 /** A composed chain, and those of its layers that are told what was sent. */
 export interface Chain {
@@ -29,7 +29,7 @@ export function refuse(query: Query): Message {
 export const NO_CHAIN: Chain = { run: refuse, observers: [], tellsErrors: false }
 
 /** The layers that queries have come to last, by how deep the query is: look-ups of the server share the facts of who asks. */
-const LAST_LAYERS = Array.from({ length: 9 }, (_, depth): Fact<string | undefined> => fact(`chain/layer-${depth}`))
+const LAST_LAYERS = Array.from({ length: MAX_DEPTH + 1 }, (_, depth): Fact<string | undefined> => fact(`chain/layer-${depth}`))
 
 /** The directive of the layer that answered a query: the last one that it came to; undefined where that was the end of the chain, or is not noted. */
 export function layerOf(query: Query): string | undefined {
@@ -71,6 +71,11 @@ export class Chains {
   of(qclass: number): Chain {
     return this.#byClass.get(qclass) ?? this.#others
   }
+}
+
+/** The classes that a plugin sees. */
+export function classesOf({ classes = ['IN'] }: Pick<Plugin, 'classes'>): readonly string[] {
+  return classes
 }
 
 /** Whether a plugin for these classes sees questions of one. */

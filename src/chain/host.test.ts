@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { Directive } from '../corefile/directive.js'
 import type { Log, Offer, Setting, StoreOptions } from '../plugin.js'
-import { PluginHost } from './host.js'
+import { hashOf, PluginHost } from './host.js'
 import { BlockScope, type ProcessServices, Settings, type Stores } from './scope.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-host-'))
@@ -36,6 +36,24 @@ describe('what a plugin is lent', () => {
     expect((await host.readFile('hosts')).toString()).toBe('here')
     expect(host.resolvePath('./a/../b')).toBe(join(folder, 'b'))
     expect(host.resolvePath('/etc/hosts')).toBe('/etc/hosts')
+  })
+
+  test('a file that is read again counts as it was read last, by each directive', async () => {
+    const block = scope()
+    const [hosts, file] = [hostOf(block, 'hosts', 3), hostOf(block, 'file', 4)]
+    for (const [text, host] of [
+      ['one', hosts],
+      ['one', file],
+      ['two', hosts]
+    ] as const) {
+      writeFileSync(join(folder, 'again'), text)
+      await host.readFile('again')
+    }
+    const hash = (text: string): string => hashOf(Buffer.from(text))
+    expect(block.files.map((read) => [read.directive.name, read.hash])).toEqual([
+      ['file', hash('one')],
+      ['hosts', hash('two')]
+    ])
   })
 
   test.each([

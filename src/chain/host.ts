@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { ConfigError, type Directive } from '../corefile/directive.js'
+import { reasonOf } from '../corefile/outside.js'
 import {
   type Clock,
   type Host,
@@ -56,14 +57,10 @@ export class PluginHost implements Host {
   async readFile(path: string): Promise<Buffer> {
     try {
       const octets = await readFile(this.resolvePath(path))
-      this.#scope.files.push({ path: this.resolvePath(path), hash: hashOf(octets), directive: this.#directive })
+      this.#scope.noteFile({ path: this.resolvePath(path), hash: hashOf(octets), directive: this.#directive })
       return octets
     } catch (error) {
-      throw new ConfigError(
-        `${this.#directive.name}: cannot read ${path}: ${reasonOf(error as NodeJS.ErrnoException)}`,
-        this.#directive.at,
-        { cause: error }
-      )
+      throw new ConfigError(`${this.#directive.name}: cannot read ${path}: ${reasonOf(error)}`, this.#directive.at, { cause: error })
     }
   }
 
@@ -116,11 +113,4 @@ function named(log: Log, name: string): Log {
     line: (text) => log.line(text),
     format: log.format ?? 'text'
   }
-}
-
-function reasonOf({ code, message }: NodeJS.ErrnoException): string {
-  if (code === 'ENOENT') return 'there is no such file'
-  if (code === 'EACCES') return 'no permission'
-  if (code === 'EISDIR') return 'it is a folder'
-  return message
 }

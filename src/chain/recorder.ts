@@ -1,12 +1,12 @@
 /** What a chain does with one query, noted layer by layer from outside: the layers know nothing of it. */
-import type { Place } from '../corefile/directive.js'
-import type { Message, Origin } from '../message/message.js'
+import { type Place, placeText } from '../corefile/directive.js'
+import { Message, type Origin } from '../message/message.js'
 import { thrownText } from '../message/one-line.js'
 import { className, typeName } from '../message/registry.js'
-import { type Handler, isPromiseLike, type MaybePromise, type Next, type Reply, type StoreTrace, storeReads } from '../plugin.js'
+import { drop, type Handler, isPromiseLike, type MaybePromise, type Next, type Reply, type StoreTrace, storeReads } from '../plugin.js'
 import type { Query, Trace } from '../query.js'
 import type { BuiltChain, Configured } from './build.js'
-import { type Chain, compose, refuse, seesClass } from './compose.js'
+import { type Chain, classesOf, compose, refuse, seesClass } from './compose.js'
 import { difference } from './difference.js'
 
 /** Where a reply comes from, as far as its origin says. */
@@ -75,7 +75,7 @@ export class Recorder {
   /** Starts to note what the chain of a server block does with a query. */
   pass({ configured, at }: Pick<BuiltChain, 'configured' | 'at'>, query: Query): PassRecord {
     const { qclass } = query.question
-    const layers = configured.filter(({ layer, plugin: { classes = ['IN'] } }) => layer.handle !== undefined && seesClass(classes, qclass))
+    const layers = configured.filter(({ layer, plugin }) => layer.handle !== undefined && seesClass(classesOf(plugin), qclass))
     return new PassRecord(this, layers, at, query)
   }
 
@@ -126,7 +126,7 @@ export class PassRecord {
     return {
       question: questionOf(this.#query),
       zone: this.#query.zone,
-      at: shownPlace(this.#at),
+      at: placeText(this.#at),
       steps: this.#steps.map((step) => step.told(questionOf(this.#query))),
       behind: this.#unseen.map(({ directive }) => directive.name),
       took: rounded(Math.max(...this.#steps.map(({ ended }) => ended)) - this.#begun)
@@ -199,16 +199,13 @@ export class StepRecord implements Trace {
   }
 
   run(handle: Handler, query: Query, next: Next): MaybePromise<Reply> {
-    return this.#settle(
+    return settling(
       () => handle(query.traced(this), (asked) => this.#ask(asked, next)),
-      (reply) => {
-        this.#reply = reply
-      },
-      (error) => {
-        this.#failure = thrownText(error)
-      },
-      () => {
+      (outcome) => {
         this.#ended = this.now()
+        if ('error' in outcome) this.#failure = thrownText(outcome.error)
+        else if (isReply(outcome.reply)) this.#reply = outcome.reply
+        else this.#failure = 'it returned no reply'
       }
     )
   }
@@ -218,40 +215,13 @@ export class StepRecord implements Trace {
     this.#asked.push(asked)
     const trace = asked.get(storeReads)
     if (trace !== undefined && trace !== this.#traceBefore) this.#passed = { kind: 'store', ...trace }
-    return this.#settle(
+    return settling(
       () => next(asked),
-      (reply) => this.#received.push(reply),
-      () => {},
-      () => {
+      (outcome) => {
         this.#behindMs += this.now() - begun
+        if ('reply' in outcome && isReply(outcome.reply)) this.#received.push(outcome.reply)
       }
     )
-  }
-
-  /** Synchronous where `run` is. */
-  #settle(
-    run: () => MaybePromise<Reply>,
-    came: (reply: Reply) => void,
-    failed: (error: unknown) => void,
-    ended: () => void
-  ): MaybePromise<Reply> {
-    const end = (reply: Reply): Reply => {
-      ended()
-      came(reply)
-      return reply
-    }
-    const fail = (error: unknown): never => {
-      ended()
-      failed(error)
-      throw error
-    }
-    let reply: MaybePromise<Reply>
-    try {
-      reply = run()
-    } catch (error) {
-      return fail(error)
-    }
-    return isPromiseLike(reply) ? Promise.resolve(reply).then(end, fail) : end(reply)
   }
 
   told(asked: string): Step {
@@ -264,7 +234,7 @@ export class StepRecord implements Trace {
     const from = this.recorder.sourceOf(said?.origin ?? this.#passed)
     return {
       layer: this.#layer,
-      at: shownPlace(this.at),
+      at: placeText(this.at),
       ...(own !== asked && { question: own }),
       did,
       ...(said?.why !== undefined && { why: said.why }),
@@ -302,6 +272,33 @@ export class StepRecord implements Trace {
   }
 }
 
+/** What a layer gave, be it a reply or not. */
+type Outcome = { readonly reply: Reply } | { readonly error: unknown }
+
+/** Runs, and tells of the outcome before anybody else has it. Synchronous where `run` is. */
+function settling(run: () => MaybePromise<Reply>, settled: (outcome: Outcome) => void): MaybePromise<Reply> {
+  const end = (reply: Reply): Reply => {
+    settled({ reply })
+    return reply
+  }
+  const fail = (error: unknown): never => {
+    settled({ error })
+    throw error
+  }
+  let reply: MaybePromise<Reply>
+  try {
+    reply = run()
+  } catch (error) {
+    return fail(error)
+  }
+  return isPromiseLike(reply) ? Promise.resolve(reply).then(end, fail) : end(reply)
+}
+
+/** A plugin in JavaScript may return anything. */
+function isReply(reply: unknown): reply is Reply {
+  return reply === drop || reply instanceof Message
+}
+
 function isSame(one: Reply, other: Reply | undefined): boolean {
   return one === other || (typeof one === 'object' && typeof other === 'object' && difference(one, other).length === 0)
 }
@@ -309,10 +306,6 @@ function isSame(one: Reply, other: Reply | undefined): boolean {
 /** `name TYPE`, with the class where that is not IN. */
 export function questionOf({ question: { qname, qtype, qclass } }: Query): string {
   return `${qname} ${typeName(qtype)}${qclass === 1 ? '' : ` ${className(qclass)}`}`
-}
-
-function shownPlace({ file, line }: Place): string {
-  return `${file}:${line}`
 }
 
 /** To a microsecond. */

@@ -1,5 +1,5 @@
 /** What the plugins of one server block, and those of the whole process, share with each other and with the core. */
-import { ConfigError, type Directive } from '../corefile/directive.js'
+import { ConfigError, type Directive, placeText } from '../corefile/directive.js'
 import type {
   Clock,
   Log,
@@ -61,10 +61,8 @@ export class Settings {
   /** Takes a value; throws ConfigError, naming both lines, where another is there already. */
   set(name: string, value: unknown, directive: Directive): void {
     const before = this.#values.get(name)
-    if (before !== undefined && JSON.stringify(before.value) !== JSON.stringify(value)) {
-      const { file, line } = before.directive.at
-      throw new ConfigError(`${directive.name}: differs from what ${file}:${line} says, expected the same`, directive.at)
-    }
+    if (before !== undefined && JSON.stringify(before.value) !== JSON.stringify(value))
+      throw new ConfigError(`${directive.name}: differs from what ${placeText(before.directive.at)} says, expected the same`, directive.at)
     this.#values.set(name, { value, directive })
   }
 
@@ -107,8 +105,8 @@ export class BlockScope {
   readonly settings = new Settings()
   /** What the block's directives have set for the whole process. */
   readonly processSettings = new Settings()
-  /** The files that its directives have read. */
-  readonly files: ReadFile[] = []
+  /** The files that its directives have read, as each did last. */
+  files: readonly ReadFile[] = []
   /** The stores that its directives use. */
   readonly stores: { readonly options: StoreOptions; readonly directive: Directive }[] = []
   /** Asks the server that the block belongs to. */
@@ -121,6 +119,10 @@ export class BlockScope {
     this.services = services
     this.generation = generation
     this.resolve = resolve
+  }
+
+  noteFile(read: ReadFile): void {
+    this.files = [...this.files.filter(({ path, directive }) => path !== read.path || directive !== read.directive), read]
   }
 
   offer<T>({ name }: Offer<T>, value: T): void {

@@ -1,6 +1,6 @@
 /** `skein check`: would this configuration start, and does it say what is meant? Opens nothing: no socket, no store. */
 import type { ProcessServices } from '../chain/scope.js'
-import { ConfigError } from '../corefile/directive.js'
+import { ConfigError, placeText } from '../corefile/directive.js'
 import type { Warning } from '../corefile/warnings.js'
 import type { Log } from '../plugin.js'
 import { systemClock } from '../process/clock.js'
@@ -91,7 +91,7 @@ function collecting(findings: Finding[]): Log {
 }
 
 function fromWarning({ text, at }: Warning): Finding {
-  return warning('read-oddly', text.slice(`${at.file}:${at.line}: `.length), at)
+  return warning('read-oddly', text.slice(`${placeText(at)}: `.length), at)
 }
 
 /** What is wrong at several addresses is wrong once. */

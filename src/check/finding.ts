@@ -1,4 +1,4 @@
-import type { Place } from '../corefile/directive.js'
+import { type Place, placeText } from '../corefile/directive.js'
 
 /** What keeps the server from starting is an error; what is most likely not meant is a warning. */
 export interface Finding {
@@ -30,7 +30,7 @@ export type Code =
 
 /** A finding as operators read it: `Corefile:3: cache: …`. */
 export function shownFinding({ at, problem }: Finding): string {
-  return at === undefined ? problem : `${at.file}:${at.line}: ${problem}`
+  return at === undefined ? problem : `${placeText(at)}: ${problem}`
 }
 
 /** A warning. */

@@ -1,4 +1,5 @@
 import type { Configured } from '../chain/build.js'
+import { placeText } from '../corefile/directive.js'
 import { isWildcard } from '../listen/addresses.js'
 import type { Instance } from '../process/instance.js'
 import type { BuiltBlock, PlannedEndpoint } from '../process/plan.js'
@@ -72,7 +73,7 @@ function wayBack(start: BuiltBlock, first: Step, steps: ReadonlyMap<BuiltBlock, 
 }
 
 function over(way: readonly BuiltBlock[]): string {
-  return way.length === 0 ? '' : ` over ${way.map(({ block: { at } }) => `${at.file}:${at.line}`).join(', ')}`
+  return way.length === 0 ? '' : ` over ${way.map(({ block }) => placeText(block.at)).join(', ')}`
 }
 
 /** Whether what is sent to an address arrives at an endpoint. The unspecified address is this machine for who sends to it. */

@@ -1,11 +1,15 @@
 /** Questions that never come where they are meant to go. */
 import type { Configured } from '../chain/build.js'
-import { type Directive, placeFrom } from '../corefile/directive.js'
+import { classesOf, seesClass } from '../chain/compose.js'
+import { type Directive, placeFrom, placeText } from '../corefile/directive.js'
 import { isWithin } from '../message/name.js'
 import { type Instance, isWhole } from '../process/instance.js'
 import type { BuiltBlock } from '../process/plan.js'
 import { type Finding, warning } from './finding.js'
 import { commonZones } from './zones.js'
+
+/** The class of nearly all questions. */
+const IN = 1
 
 /** Plugins that are never asked, zones that another block serves, blocks that nobody answers in. */
 export function reachFindings(instance: Instance): Finding[] {
@@ -52,8 +56,7 @@ function hidden(directive: Directive, zone: string, built: BuiltBlock, { blocks,
   const others = served.map(({ routes }) => routes.find({ qname: zone, qtype: 0 })?.block).filter((block) => block !== built.chain)
   const other = blocks.find(({ chain }) => chain === others[0])
   if (other === undefined || others.length < served.length) return []
-  const { file, line } = other.block.at
-  const problem = `${directive.name}: ${zone} is served by the server block of ${file}:${line}, so it is never asked for that here`
+  const problem = `${directive.name}: ${zone} is served by the server block of ${placeText(other.block.at)}, so it is never asked for that here`
   return [warning('shadowed', problem, directive.at)]
 }
 
@@ -62,8 +65,8 @@ function sees(one: Configured, other: Configured): boolean {
   return seesIn(one) && seesIn(other)
 }
 
-function seesIn({ plugin: { classes = ['IN'] } }: Configured): boolean {
-  return classes.includes('*') || classes.includes('IN')
+function seesIn({ plugin }: Configured): boolean {
+  return seesClass(classesOf(plugin), IN)
 }
 
 function list(zones: readonly string[]): string {

@@ -1,6 +1,6 @@
 /** What `skein check` prints for people. */
 import { fileURLToPath } from 'node:url'
-import type { Place } from '../corefile/directive.js'
+import { type Place, placeText } from '../corefile/directive.js'
 import { shownWord } from '../corefile/print-corefile.js'
 import { isWildcard } from '../listen/addresses.js'
 import type { Checked } from './check.js'
@@ -39,7 +39,7 @@ function blockRows({ keys, addresses, at, chain, leftOut }: ShownBlock): Row[] {
   const everywhere = addresses.every(isWildcard)
   const zones = keys.map(({ zone, port }) => (port === undefined ? zone : `${zone}:${port}`)).join(' ')
   return [
-    { left: `${zones} on ${everywhere ? 'every address' : addresses.join(', ')}`, right: placeText(at) },
+    { left: `${zones} on ${everywhere ? 'every address' : addresses.join(', ')}`, right: shownPlace(at) },
     ...chain.flatMap((layer) => lineRows(layer, '  ')),
     ...leftOut.flatMap((line) => lineRows(line, '  ', ' (not imported)'))
   ]
@@ -50,13 +50,13 @@ function lineRows(line: ShownLine, indent: string, note = ''): Row[] {
   const words = line.arguments.map((word) => (at === undefined ? word : shownWord(word)))
   const from = spelled === undefined ? '' : ` (${spelled})`
   return [
-    { left: `${indent}${[name, ...words].join(' ')}${note}`, right: `${placeText(at)}${from}` },
+    { left: `${indent}${[name, ...words].join(' ')}${note}`, right: `${shownPlace(at)}${from}` },
     ...options.flatMap((option) => lineRows(option, `${indent}  `))
   ]
 }
 
-function placeText(at: Place | undefined): string {
-  return at === undefined ? 'default' : `${at.file}:${at.line}`
+function shownPlace(at: Place | undefined): string {
+  return at === undefined ? 'default' : placeText(at)
 }
 
 /** The right column begins behind the longest line, but for very long ones. */

@@ -4,7 +4,7 @@ import { canonicalName } from '../message/name.js'
 import { defaultServerBlocks } from './default.js'
 import { ConfigError, type Place } from './directive.js'
 import { DEFAULT_PORTS, type Key } from './key.js'
-import { memoryOutside } from './memory-outside.js'
+import { memoryOutside } from './memory-outside.testing.js'
 import { parseCorefile } from './parser.js'
 
 /** One case as test/conformance/corefile/README.md describes it. */

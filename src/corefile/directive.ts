@@ -21,7 +21,7 @@ export class ConfigError extends Error {
   constructor(problem: string, at?: Place, options?: ErrorOptions) {
     // A plugin may say anything, and of what a terminal would take for commands.
     const line = oneLine(problem)
-    super(at === undefined ? line : `${at.file}:${at.line}: ${line}`, options)
+    super(at === undefined ? line : `${placeText(at)}: ${line}`, options)
     this.problem = line
     this.at = at
   }
@@ -108,9 +108,14 @@ export class Directive {
   }
 }
 
+/** A place as messages have it: `Corefile:3`. */
+export function placeText({ file, line }: Pick<Place, 'file' | 'line'>): string {
+  return `${file}:${line}`
+}
+
 /** A place as it is named from another: imported lines stand in files of their own. */
 export function placeFrom(place: Place, from: Place): string {
-  return place.file === from.file ? `line ${place.line}` : `${place.file}:${place.line}`
+  return place.file === from.file ? `line ${place.line}` : placeText(place)
 }
 
 /** A word of the Corefile as messages show it: in quotes, and cut where it is long. */

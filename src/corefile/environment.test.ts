@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ConfigError } from './directive.js'
 import { Environment } from './environment.js'
-import { memoryOutside } from './memory-outside.js'
+import { memoryOutside } from './memory-outside.testing.js'
 import { parseCorefile } from './parser.js'
 import { Warnings } from './warnings.js'
 

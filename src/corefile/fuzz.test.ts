@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, test } from 'vitest'
 import { ConfigError } from './directive.js'
-import { memoryOutside } from './memory-outside.js'
+import { memoryOutside } from './memory-outside.testing.js'
 import { parseCorefile } from './parser.js'
 
 const corpus = ['lexing', 'blocks', 'keys', 'import', 'environment'].flatMap(

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { matchPattern, readPattern } from './glob.js'
-import { memoryOutside } from './memory-outside.js'
+import { memoryOutside } from './memory-outside.testing.js'
 
 const { readFolder } = memoryOutside(
   Object.fromEntries(

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ConfigError, type Directive } from './directive.js'
-import { memoryOutside } from './memory-outside.js'
+import { memoryOutside } from './memory-outside.testing.js'
 import { type ParsedCorefile, parseCorefile } from './parser.js'
 
 type Files = Readonly<Record<string, string>>

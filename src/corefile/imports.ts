@@ -1,6 +1,6 @@
 import { posix, resolve } from 'node:path'
 import { isBare, type Reading, refuse, type Source } from './cursor.js'
-import { nearest, shown } from './directive.js'
+import { nearest, placeText, shown } from './directive.js'
 import { origin } from './environment.js'
 import { matchPattern, readPattern } from './glob.js'
 import { readTokens, type Token } from './lexer.js'
@@ -155,6 +155,6 @@ function refuseUnbalanced({ tokens }: Source): void {
 export const CLOSES_NOTHING = 'a } that closes nothing, expected as many { before it'
 
 /** What is said where a file ends inside of a block. */
-export function neverClosed({ file, line }: Token): string {
-  return `the file ends in the block that ${file}:${line} opens, expected } on a line of its own`
+export function neverClosed(opening: Token): string {
+  return `the file ends in the block that ${placeText(opening)} opens, expected } on a line of its own`
 }

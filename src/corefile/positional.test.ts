@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ConfigError } from './directive.js'
-import { memoryOutside } from './memory-outside.js'
+import { memoryOutside } from './memory-outside.testing.js'
 import { positional } from './positional.js'
 import { readBySchema } from './read-schema.js'
 import { treeOf } from './same-tree.js'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ConfigError } from './directive.js'
-import { memoryOutside } from './memory-outside.js'
+import { memoryOutside } from './memory-outside.testing.js'
 import { parseCorefile } from './parser.js'
 import { treeOf } from './same-tree.js'
 import { parseToml } from './toml-blocks.js'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, test } from 'vitest'
 import { ConfigError } from './directive.js'
-import { memoryOutside } from './memory-outside.js'
+import { memoryOutside } from './memory-outside.testing.js'
 import { parseToml } from './toml-blocks.js'
 
 /** What means something somewhere in TOML, or in this file's own forms. */

@@ -1,4 +1,4 @@
-import type { Place } from './directive.js'
+import { type Place, placeText } from './directive.js'
 
 /** Something in the Corefile that is read, and most likely not what was meant. */
 export interface Warning {
@@ -16,8 +16,9 @@ export class Warnings {
     return [...this.#found.values()]
   }
 
-  add(problem: string, { file, line, column }: Place): void {
-    const text = `${file}:${line}: ${problem}`
+  add(problem: string, at: Place): void {
+    const { file, line, column } = at
+    const text = `${placeText(at)}: ${problem}`
     if (!this.#found.has(text)) this.#found.set(text, { text, at: { file, line, column } })
   }
 }

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import { listenProblem } from '../message/listen-problem.js'
 import { thrownText } from '../message/one-line.js'
 import type { HttpPlace } from './place.js'
 
@@ -70,17 +71,9 @@ export async function listenHttp(server: Server, { host, port }: HttpPlace): Pro
   try {
     await once(server, 'listening')
   } catch (error) {
-    throw new Error(reasonOf(error as NodeJS.ErrnoException), { cause: error })
+    throw new Error(listenProblem(error as NodeJS.ErrnoException), { cause: error })
   }
   return server.address() as AddressInfo
-}
-
-function reasonOf({ code, message }: NodeJS.ErrnoException): string {
-  if (code === 'EADDRINUSE') return 'the port is in use'
-  if (code === 'EACCES') return 'no permission: ports below 1024 need root or CAP_NET_BIND_SERVICE'
-  if (code === 'EADDRNOTAVAIL') return 'this machine has no such address'
-  if (code === 'ENOTFOUND') return 'no address is known for this name'
-  return message
 }
 
 async function answer(page: HttpPage, method: string, path: string, response: ServerResponse): Promise<void> {

@@ -8,7 +8,7 @@ export function localAddresses(): string[] {
 }
 
 /** The addresses of one network interface, none where there is no such interface. */
-export function interfaceAddresses(name: string): string[] {
+function interfaceAddresses(name: string): string[] {
   return (networkInterfaces()[name] ?? []).map(({ address, scopeid }) => (scopeid ? `${address}%${name}` : address))
 }
 

@@ -93,7 +93,7 @@ describe('where one cannot be opened, none stays open', () => {
     await once(taken, 'listening')
     const { port } = taken.address()
     await expect(openListeners(['127.0.0.2', '127.0.0.1'].map((address) => ({ address, port, receive: echo })))).rejects.toThrow(
-      `cannot listen on 127.0.0.1:${port} (udp): the port is in use by another program`
+      `cannot listen on 127.0.0.1:${port} (udp): the port is in use`
     )
     await open(['127.0.0.2'], port)
     taken.close()
@@ -105,7 +105,7 @@ describe('where one cannot be opened, none stays open', () => {
     const { port } = taken.address() as { port: number }
     const failed = openListeners(['127.0.0.2', '127.0.0.1'].map((address) => ({ address, port, receive: echo })))
     await expect(failed).rejects.toThrow(ListenError)
-    await expect(failed).rejects.toThrow(`cannot listen on 127.0.0.1:${port} (tcp): the port is in use by another program`)
+    await expect(failed).rejects.toThrow(`cannot listen on 127.0.0.1:${port} (tcp): the port is in use`)
     taken.close()
     await once(taken, 'close')
     await open(['127.0.0.1', '127.0.0.2'], port)

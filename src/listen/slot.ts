@@ -1,3 +1,4 @@
+import { listenProblem } from '../message/listen-problem.js'
 import { type Client, shownAddress } from '../query.js'
 import type { Outgoing } from '../reply/finish.js'
 
@@ -46,14 +47,8 @@ export class ListenError extends Error {
   readonly reason: string | undefined
 
   constructor(address: string, port: number, transport: string, cause: NodeJS.ErrnoException) {
-    super(`cannot listen on ${shownAddress(address, port)} (${transport}): ${reasonOf(cause)}`, { cause })
+    const otherPort = cause.code === 'EACCES' ? '; choose another with -dns.port' : ''
+    super(`cannot listen on ${shownAddress(address, port)} (${transport}): ${listenProblem(cause)}${otherPort}`, { cause })
     this.reason = cause.code
   }
-}
-
-function reasonOf({ code, message }: NodeJS.ErrnoException): string {
-  if (code === 'EADDRINUSE') return 'the port is in use by another program'
-  if (code === 'EACCES') return 'no permission: ports below 1024 need root or CAP_NET_BIND_SERVICE; choose another with -dns.port'
-  if (code === 'EADDRNOTAVAIL') return 'this machine has no such address'
-  return message
 }

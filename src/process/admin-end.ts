@@ -4,10 +4,11 @@ import type { Settings } from '../chain/scope.js'
 import { ConfigError } from '../corefile/directive.js'
 import { listenHttp } from '../http/page.js'
 import { adminEnd, type Log } from '../plugin.js'
+import { shownAddress } from '../query.js'
 import type { KeysGuard } from '../store/keys-guard.js'
 import { closeServer, keysServer } from '../store/keys-listen.js'
 import { type AdminCall, adminHandler } from './admin.js'
-import type { Beside } from './run.js'
+import type { Beside, BesideChange } from './run.js'
 
 /** The reload that moves the end may have been asked for there, and is answered when it is done. */
 const MOVED_MS = 30_000
@@ -36,10 +37,10 @@ export class AdminEnd implements Beside {
   get address(): string | undefined {
     const address = this.#open?.server.address()
     if (address == null || typeof address === 'string') return undefined
-    return address.family === 'IPv6' ? `[${address.address}]:${address.port}` : `${address.address}:${address.port}`
+    return shownAddress(address.address, address.port)
   }
 
-  async prepare(settings: Settings): ReturnType<Beside['prepare']> {
+  async prepare(settings: Settings): Promise<BesideChange> {
     const wanted = settings.get(adminEnd)
     const before = this.#open
     const at = wanted?.place.text

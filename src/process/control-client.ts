@@ -33,7 +33,7 @@ export async function askServer(
   const socketPath = await socketOf(file, around)
   const response = await new Promise<IncomingMessage>((done, failed) => {
     httpRequest({ socketPath, method, path, timeout: LONGEST_MS }, done)
-      .once('error', (error) => failed(gone(error.message)))
+      .once('error', (error) => failed(gone(error.message, error)))
       .once('timeout', () => failed(gone(`it has said nothing for ${LONGEST_MS / 1000} s, its log may say why`)))
       .end()
   })
@@ -69,10 +69,10 @@ async function bodyOf(response: IncomingMessage): Promise<unknown> {
     }
     return JSON.parse(Buffer.concat(chunks).toString('utf8'))
   } catch (error) {
-    throw gone((error as Error).message)
+    throw gone((error as Error).message, error)
   }
 }
 
-function gone(why: string): ControlError {
-  return new ControlError(`the server does not answer: ${why}`)
+function gone(why: string, cause?: unknown): ControlError {
+  return new ControlError(`the server does not answer: ${why}`, { cause })
 }

@@ -1,7 +1,7 @@
 /** `skein convert`: a Corefile as TOML, TOML as a Corefile. */
 import { loadPlugin } from '../chain/load.js'
 import { CHAIN_SCHEMAS, readSaid, type Said } from '../chain/said.js'
-import { ConfigError, type Directive } from '../corefile/directive.js'
+import { ConfigError, type Directive, placeText } from '../corefile/directive.js'
 import { nothingOutside } from '../corefile/outside.js'
 import { parseCorefile, type ServerBlock } from '../corefile/parser.js'
 import { positional } from '../corefile/positional.js'
@@ -87,9 +87,7 @@ async function schemasOf(blocks: readonly ServerBlock[], folder: string, warn: (
     const schema = await schemaOf(directive, folder, said)
     if (schema !== undefined) schemas.set(directive.name, schema)
     else if (directive.toml === 'table' && directive.options.length > 0)
-      warn(
-        `${directive.at.file}:${directive.at.line}: the plugin of ${directive.name} is not here, so all that its table has is written as options`
-      )
+      warn(`${placeText(directive.at)}: the plugin of ${directive.name} is not here, so all that its table has is written as options`)
   }
   return schemas
 }

@@ -19,12 +19,16 @@ export interface Offline {
 }
 
 /** Explains what the command line asks; gives what is printed. `offline` is called where no server runs, `tell` is told so. */
-export async function explainCommand({ flags, words }: Arguments, offline: () => Offline, tell: (text: string) => void): Promise<string> {
+export async function explainCommand(
+  { flags, words }: Arguments,
+  offline: () => Promise<Offline>,
+  tell: (text: string) => void
+): Promise<string> {
   const [name, type = 'A', klass] = words
   if (name === undefined) throw new UsageError('explain: expected NAME [TYPE [CLASS]], such as www.example.org A')
   const asked: Asked = { name, type, class: klass, client: flags.get('client'), do: flags.has('do'), at: flags.get('at') }
   const file = flags.get('conf')
-  const explained = (isStdin(file) ? undefined : await explainRunning(asked, file)) ?? (await withoutServer(asked, offline(), tell))
+  const explained = (isStdin(file) ? undefined : await explainRunning(asked, file)) ?? (await withoutServer(asked, await offline(), tell))
   return flags.has('json') ? `${JSON.stringify(explained, undefined, 2)}\n` : explainText(explained, sentenceOf)
 }
 
@@ -52,16 +56,14 @@ function withoutServer(asked: Asked, offline: Offline, tell: (text: string) => v
 }
 
 /** What the chain of a configuration does with a question. Nothing listens; stores and upstreams are the real ones. */
-export async function explainOffline(asked: Asked, { configuration, services, makeScope, defaultPort }: Offline): Promise<Explained> {
+async function explainOffline(asked: Asked, { configuration, services, makeScope, defaultPort }: Offline): Promise<Explained> {
   const { blocks, file } = configuration
   const instance = await buildInstance(blocks, { services, file, defaultPort, makeScope })
   const { stores } = instance.generation
   await stores.open()
   try {
     // What answers no question listens at most, as `prometheus` does.
-    const layers = instance.blocks
-      .flatMap(({ chain }) => chain.configured.map(({ layer }) => layer))
-      .filter(({ handle }) => handle !== undefined)
+    const layers = instance.blocks.flatMap(({ chain }) => chain.configured).filter(({ layer }) => layer.handle !== undefined)
     await startAll(layers)
     try {
       return await explain(instance, asked)

@@ -1,5 +1,8 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { serverOf, TestClock, type TestServer } from 'skein/testing'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import type { Pass } from '../chain/recorder.js'
 import { type Asked, explain } from './explain.js'
 import { explainText } from './explain-text.js'
@@ -217,4 +220,29 @@ NOERROR AA RA, 75 octets, in 0 ms
 answer:
   alias.skydns.test. 3600 CNAME outside.example.
 `)
+})
+
+describe('a plugin that returns what is no reply has failed', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'skein-explain-'))
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+  test.each([
+    ['nothing, though the one behind it answered', 'next(query); return'],
+    ['nothing, later', 'return Promise.resolve(next(query)).then(() => {})'],
+    ['an object', 'next(query); return {}']
+  ])('%s', async (_title, body) => {
+    // Node imports a file once.
+    const path = `odd-${body.length}.mjs`
+    const source = `export default { name: 'odd', api: 1, setup: () => ({ handle(query, next) { ${body} } }) }`
+    writeFileSync(join(folder, path), source)
+    const file = join(folder, 'Corefile')
+    const started = await serverOf(`. {\n  plugin ./${path}\n  odd\n  whoami\n  order odd before whoami\n}`, { file })
+    servers.push(started)
+    const { pass, reply } = await explain(started.instance, { name: 'a.test', type: 'A' })
+    expect(pass!.steps.map(({ layer, did, notes }) => [layer, did, ...notes])).toEqual([
+      ['odd', 'failed', 'it returned no reply'],
+      ['whoami', 'answered']
+    ])
+    expect(reply!.rcode).toBe('SERVFAIL')
+  })
 })

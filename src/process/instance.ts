@@ -1,14 +1,14 @@
 /** Everything that one reading of a Corefile makes: server blocks with their chains, and where they listen. */
 import { lookUp, type Report, type Serving } from '../chain/answer.js'
 import { attempting } from '../chain/attempt.js'
-import { type BuildOptions, type BuiltChain, buildChain } from '../chain/build.js'
+import { type BuildOptions, type BuiltChain, buildChain, type Configured, pluginError } from '../chain/build.js'
 import { refuse } from '../chain/compose.js'
 import { startAll, stopAll } from '../chain/lifecycle.js'
 import { StepRecord } from '../chain/recorder.js'
 import { CHAIN_SCHEMAS, readSaid, readSaidUnread, type Said } from '../chain/said.js'
 import { BlockScope, type Generation, type ProcessServices, Settings } from '../chain/scope.js'
 import { filesOf, type PluginFiles, thrownAmong } from '../chain/thrown-at.js'
-import type { ConfigError, Place } from '../corefile/directive.js'
+import { type ConfigError, type Place, placeText } from '../corefile/directive.js'
 import type { ServerBlock } from '../corefile/parser.js'
 import { shownEndpoint } from '../listen/addresses.js'
 import type { Endpoint } from '../listen/listeners.js'
@@ -27,7 +27,7 @@ import {
   udpSize,
   zonesServed
 } from '../plugin.js'
-import type { Query } from '../query.js'
+import { MAX_DEPTH, type Query } from '../query.js'
 import { DEFAULT_UDP_SIZE } from '../reply/size.js'
 import { Routes } from '../route/route.js'
 import { serve } from '../server.js'
@@ -35,9 +35,6 @@ import { folderOf } from './configuration.js'
 import { behind, hasEnteredChanged, keptBlocks, movedZones, textOf } from './kept.js'
 import { checkListening, listeningOf } from './listening.js'
 import { type BuiltBlock, type Home, type Plan, type PlannedEndpoint, planEndpoints } from './plan.js'
-
-/** How deep look-ups of the server for itself may go. */
-const MAX_DEPTH = 8
 
 /** Makes the scope of a server block; the composition root gives each a container of its own. */
 export type MakeScope = (generation: Generation, resolve: (query: Query) => MaybePromise<Reply>) => BlockScope
@@ -82,22 +79,7 @@ export async function buildInstance(blocks: readonly ServerBlock[], options: Ins
     scopes.push(one.scope)
     await attempt(() => settings.setAll(one.scope.processSettings))
   }
-  let plan: Plan = { endpoints: [], homes: new Map() }
-  const fail = (error: ConfigError): void => {
-    if (options.report === undefined) throw error
-    options.report(error)
-  }
-  await attempt(() => {
-    const warn = options.warn ?? ((told, { file: where, line }) => services.log.warn(`${where}:${line}: ${told}`))
-    // A block that is not whole may say where it listens in the line that is wrong.
-    plan = planEndpoints(
-      built.filter((block) => isWhole(block) || block.scope.settings.get(listenAddresses) !== undefined),
-      defaultPort,
-      warn,
-      fail
-    )
-  })
-  checkListening(listeningOf(built, generation.stores.used), plan.endpoints, fail)
+  const plan = await planOf(built, generation, options)
   for (const block of built) {
     if (change.staying.has(block)) continue
     block.scope.offer(blockServed, servedBy(block, defaultPort))
@@ -114,6 +96,26 @@ export async function buildInstance(blocks: readonly ServerBlock[], options: Ins
     debug: settings.get(debugLog) ?? false,
     serving: { ...serving, udpSize: settings.get(udpSize) ?? DEFAULT_UDP_SIZE }
   })
+}
+
+/** Where the blocks are served, as far as that can be told. */
+async function planOf(
+  built: readonly BuiltBlock[],
+  { stores }: Generation,
+  { services, defaultPort, report, warn }: InstanceOptions
+): Promise<Plan> {
+  const fail = (error: ConfigError): void => {
+    if (report === undefined) throw error
+    report(error)
+  }
+  // A block that is not whole may say where it listens in the line that is wrong.
+  const placed = built.filter((block) => isWhole(block) || block.scope.settings.get(listenAddresses) !== undefined)
+  let plan: Plan = { endpoints: [], homes: new Map() }
+  await attempting(report)(() => {
+    plan = planEndpoints(placed, defaultPort, warn ?? ((told, at) => services.log.warn(`${placeText(at)}: ${told}`)), fail)
+  })
+  checkListening(listeningOf(built, stores.used), plan.endpoints, fail)
+  return plan
 }
 
 /** Whether all directives of a block were set up, or left out on purpose. */
@@ -203,7 +205,7 @@ function reportTo(log: Log, built: readonly BuiltBlock[]): Report {
 }
 
 function pluginsOf(built: readonly BuiltBlock[]): (PluginFiles & { name: string })[] {
-  const uses = built.flatMap(({ chain }) => chain.configured).map(({ url, directive: { name } }) => ({ url, name }))
+  const uses = configuredOf(built).map(({ url, directive: { name } }) => ({ url, name }))
   const byUrl = new Map(uses.map((use) => [use.url, use]))
   return [...byUrl.values()].flatMap(({ url, name }) => {
     const files = url === undefined ? undefined : filesOf(url)
@@ -266,40 +268,61 @@ export class Instance {
     this.settings = settings
     this.#debug = debug
     this.serving = serving
-    if (staying.size === 0) this.#settle()
+    this.#settle(this.#fresh)
+  }
+
+  /** The blocks that no other instance has started. */
+  get #fresh(): BuiltBlock[] {
+    return this.blocks.filter((block) => !this.#staying.has(block))
   }
 
   /** Opens the stores and starts the layers that do not run yet. Where one fails, everything is closed again and its error thrown. */
   async start(): Promise<void> {
-    const { stores } = this.generation
-    this.#log.showDebug?.(this.#debug)
-    await stores.open()
-    const fresh = this.blocks.filter((block) => !this.#staying.has(block))
+    this.showDebug()
+    const fresh = this.#fresh
     try {
-      await startAll(this.#layersOf(fresh))
-      for (const { home } of fresh) home.hasStarted = true
+      await this.generation.stores.open()
+      await startAll(configuredOf(fresh))
     } catch (error) {
-      await stores.close()
+      this.#stopped = Promise.resolve()
+      await this.stop().catch((also: unknown) => this.#log.error(thrownText(also)))
       throw error
     }
+    for (const { home } of fresh) home.hasStarted = true
+  }
+
+  /** Has the log carry lines for debugging where this configuration says so, and not where it does not. */
+  showDebug(): void {
+    this.#log.showDebug?.(this.#debug)
   }
 
   /** Undoes `start` where what it was for did not come about; the blocks that another instance has started go on there. */
   async abandon(): Promise<void> {
-    this.#own = this.blocks.filter((block) => !this.#staying.has(block))
+    this.#own = this.#fresh
     await this.stop()
+  }
+
+  /** How often a look-up of its blocks has gone where none had gone before. */
+  get entered(): number {
+    return this.blocks.reduce((sum, { home }) => sum + home.entered.size, 0)
   }
 
   /** Takes the place of the instance that runs: its look-ups, its stores and the blocks that stay. */
   takeOver(running: Instance): void {
     running.#own = running.blocks.filter((block) => !this.#staying.has(block))
-    this.#settle()
+    this.#settle(this.blocks)
     this.generation.stores.serve()
-    for (const layer of this.#layersOf(this.blocks)) layer.refreshed?.()
+    for (const each of configuredOf(this.blocks)) {
+      try {
+        each.layer.refreshed?.()
+      } catch (error) {
+        this.#log.error(thrownText(pluginError(error, each, 'failed after a reload')))
+      }
+    }
   }
 
-  #settle(): void {
-    for (const block of this.blocks) {
+  #settle(blocks: readonly BuiltBlock[]): void {
+    for (const block of blocks) {
       block.scope.generation = this.generation
       block.home.serving = this.serving
       block.home.routes = this.#homes.get(block) ?? block.home.routes
@@ -321,13 +344,19 @@ export class Instance {
 
   /** Has the layers finish what they tell others of, while questions are answered as ever. One that fails does not keep the server from stopping. */
   async drain(): Promise<void> {
-    const drained = await Promise.allSettled(this.#layersOf(this.blocks).map(async (layer) => layer.drain?.()))
-    for (const one of drained) if (one.status === 'rejected') this.#log.error(`a plugin failed before the stop: ${thrownText(one.reason)}`)
+    const draining = configuredOf(this.blocks).map(async (each) => {
+      try {
+        await each.layer.drain?.()
+      } catch (error) {
+        this.#log.error(thrownText(pluginError(error, each, 'failed before the stop')))
+      }
+    })
+    await Promise.all(draining)
   }
 
-  /** Stops the layers, once: what still waits for one of them is answered by it. */
-  stopLayers(): Promise<void> {
-    this.#stopped ??= stopAll(this.#layersOf(this.#own))
+  /** Stops the layers, once: what still waits for one of them is answered by it. Layers that take longer are not waited for. */
+  stopLayers(patienceMs?: number): Promise<void> {
+    this.#stopped ??= stopAll(configuredOf(this.#own), patienceMs)
     return this.#stopped
   }
 
@@ -349,8 +378,8 @@ export class Instance {
   get zonesServed(): readonly string[] {
     return this.blocks.flatMap(({ scope }) => scope.find(zonesServed)).flat()
   }
+}
 
-  #layersOf(blocks: readonly BuiltBlock[]): Layer[] {
-    return blocks.flatMap(({ chain }) => chain.configured).map(({ layer }) => layer)
-  }
+function configuredOf(blocks: readonly BuiltBlock[]): Configured[] {
+  return blocks.flatMap(({ chain }) => chain.configured)
 }

@@ -6,7 +6,6 @@ import { dirname, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Directive } from '../corefile/directive.js'
-import { EmbeddedStore } from '../store/embedded.js'
 import { controlPath, isLocked } from '../store/lock.js'
 import { StoreError } from '../store/store.js'
 import { type Flag, readArguments, shownFlags, UsageError } from './arguments.js'
@@ -54,6 +53,8 @@ export async function kv(argv: readonly string[]): Promise<void> {
   if (existsSync(folder) && (await isLocked(folder))) return askServer(folder, verb, asked, input)
   if (!existsSync(folder) && verb !== 'put' && verb !== 'import')
     throw new StoreError(`there is no store in ${folder}: name its folder with -store`)
+  // What a running server is asked for needs no database here.
+  const { EmbeddedStore } = await import('../store/embedded.js')
   const store = await EmbeddedStore.open(folder)
   try {
     for await (const chunk of kvVerb(store, verb, asked, input)) await print(chunk)

@@ -1,7 +1,7 @@
 /** What listens besides DNS: two cannot have one address. */
 import { isIP } from 'node:net'
 import type { Stores } from '../chain/scope.js'
-import { ConfigError, type Directive } from '../corefile/directive.js'
+import { ConfigError, type Directive, placeText } from '../corefile/directive.js'
 import { withoutBrackets } from '../corefile/zone.js'
 import { isWildcard } from '../listen/addresses.js'
 import { shownAddress } from '../query.js'
@@ -52,8 +52,8 @@ export function checkListening(all: readonly Listening[], plan: readonly Planned
   }
 }
 
-function shownOther({ what, directive: { at } }: Listening): string {
-  return `${what} of ${at.file}:${at.line}`
+function shownOther({ what, directive }: Listening): string {
+  return `${what} of ${placeText(directive.at)}`
 }
 
 function overlap(one: string, other: string): boolean {

@@ -2,7 +2,7 @@
 import type { Serving } from '../chain/answer.js'
 import type { BuiltChain } from '../chain/build.js'
 import type { BlockScope } from '../chain/scope.js'
-import { ConfigError, type Place } from '../corefile/directive.js'
+import { ConfigError, type Place, placeText } from '../corefile/directive.js'
 import type { ServerBlock } from '../corefile/parser.js'
 import { isWildcard } from '../listen/addresses.js'
 import { shownAddress } from '../query.js'
@@ -101,7 +101,7 @@ function checkAlone(own: Served, others: readonly Served[], blocks: readonly Bui
     )
   const [first, second] = [own.built, other.built].sort((a, b) => blocks.indexOf(a) - blocks.indexOf(b)) as [BuiltBlock, BuiltBlock]
   const where = first === own.built ? 'on an address of its own, and this block on all' : 'on every address, and this block on one of them'
-  fail(new ConfigError(`${own.zone}: ${placeOf(first)} serves it ${where}, expected each zone once`, second.block.at))
+  fail(new ConfigError(`${own.zone}: ${placeText(first.block.at)} serves it ${where}, expected each zone once`, second.block.at))
 }
 
 /** Each block that names an address with each that listens on all: where the second stands, and the first. */
@@ -109,7 +109,9 @@ function overlaps(served: readonly Served[], others: readonly Served[]): Map<str
   const [first] = served
   if (first === undefined) return new Map()
   return new Map(
-    others.filter(({ built }) => served.every((own) => own.built !== built)).map(({ built }) => [placeOf(built), first.built.block.at])
+    others
+      .filter(({ built }) => served.every((own) => own.built !== built))
+      .map(({ built }) => [placeText(built.block.at), first.built.block.at])
   )
 }
 
@@ -131,7 +133,7 @@ function groupsOf(blocks: readonly BuiltBlock[], defaultPort: number, fail: Fail
         else
           fail(
             new ConfigError(
-              `${key.text}: ${placeOf(twice.built)} serves ${key.zone} on port ${port} already, expected each zone once`,
+              `${key.text}: ${placeText(twice.built.block.at)} serves ${key.zone} on port ${port} already, expected each zone once`,
               key.at
             )
           )
@@ -139,10 +141,6 @@ function groupsOf(blocks: readonly BuiltBlock[], defaultPort: number, fail: Fail
     }
   }
   return [...groups.values()]
-}
-
-function placeOf({ block: { at } }: BuiltBlock): string {
-  return `${at.file}:${at.line}`
 }
 
 /** What a wildcard serves on the same port, and so on this address too: a block that names the address comes before it. */

@@ -6,7 +6,7 @@ import { isBuiltIn, loadPlugin } from '../chain/load.js'
 import { PLUGIN } from '../chain/named-plugin.js'
 import { BUILT_IN, directiveName, STANDARD_ORDER } from '../chain/order.js'
 import { CHAIN_SCHEMAS, readSaid } from '../chain/said.js'
-import { ConfigError, Directive } from '../corefile/directive.js'
+import { ConfigError, Directive, placeText } from '../corefile/directive.js'
 import { optionTable } from '../corefile/option-table.js'
 import { readBySchema } from '../corefile/read-schema.js'
 import type { Schema } from '../corefile/schema.js'
@@ -59,7 +59,7 @@ export async function pluginList({ folder, lines }: PluginSources, isJson: boole
     '',
     ...(named.length === 0
       ? []
-      : ['Named by the configuration, not imported:', ...columns(named.map(({ spec, file, line }) => [spec, `${file}:${line}`])), '']),
+      : ['Named by the configuration, not imported:', ...columns(named.map((each) => [each.spec, placeText(each)])), '']),
     `CoreDNS has these too, Skein not yet: ${later.join(', ')}`,
     '',
     'skein plugins NAME prints what a directive takes.',

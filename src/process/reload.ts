@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { hashOf } from '../chain/host.js'
 import type { ProcessServices } from '../chain/scope.js'
-import { ConfigError } from '../corefile/directive.js'
 import { thrownText } from '../message/one-line.js'
 import { reloadEvery } from '../plugin.js'
 import type { Configuration } from './configuration.js'
@@ -109,8 +108,7 @@ export class Reloader {
     try {
       return await stateOf(this.#read(), this.#server)
     } catch (error) {
-      if (error instanceof ConfigError) return error.message
-      throw error
+      return thrownText(error)
     }
   }
 }

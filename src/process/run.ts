@@ -1,7 +1,6 @@
 /** `skein run`: from a Corefile to a server that answers, and its orderly end. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ProcessServices, Settings } from '../chain/scope.js'
-import { ConfigError } from '../corefile/directive.js'
 import { type Change, type Listeners, openListeners } from '../listen/listeners.js'
 import { ListenError } from '../listen/slot.js'
 import { thrownText } from '../message/one-line.js'
@@ -28,8 +27,20 @@ export interface RunOptions {
 /** Something that listens and follows the configuration. */
 export interface Beside {
   /** Opens what another reading wants and is not open yet. Throws ConfigError, and has changed nothing then. */
-  prepare(settings: Settings): Promise<{ readonly apply: () => void; readonly discard: () => Promise<void> }>
+  prepare(settings: Settings): Promise<BesideChange>
   close(): Promise<void>
+}
+
+/** What was opened for another reading. One of the two is called, once; neither fails. */
+export interface BesideChange {
+  apply(): void
+  discard(): Promise<void>
+}
+
+/** What the next instance listens on, open and not served yet. */
+interface Prepared {
+  readonly sockets: Change
+  readonly beside: BesideChange | undefined
 }
 
 /** What a reload came to: server blocks by their keys. */
@@ -70,36 +81,54 @@ export class RunningServer {
     return reloaded
   }
 
-  async #reload({ blocks, file, warnings }: Configuration): Promise<Reloaded> {
-    if (this.#isStopping) throw new ConfigError('the server is stopping')
+  async #reload(configuration: Configuration): Promise<Reloaded> {
     const { services, defaultPort, makeScope } = this.#options
+    const { blocks, file } = configuration
     const running = this.instance
-    const next = await buildInstance(blocks, { services, file, defaultPort, makeScope, running })
+    for (;;) {
+      if (this.#isStopping) throw new Error('the server is stopping')
+      const { entered } = running
+      const next = await buildInstance(blocks, { services, file, defaultPort, makeScope, running })
+      const prepared = await this.#prepare(next)
+      // What is kept was decided by where look-ups had gone: where one has gone elsewhere meanwhile, that is decided anew.
+      if (running.entered === entered && !this.#isStopping) return this.#goOver(running, next, prepared, configuration)
+      await this.#undo(next, prepared)
+    }
+  }
+
+  /** Starts the next instance, and opens what it listens on; where that fails, everything is as it was. */
+  async #prepare(next: Instance): Promise<Prepared> {
+    let beside: BesideChange | undefined
+    try {
+      await next.start()
+      beside = await this.#options.beside?.prepare(next.settings)
+      return { sockets: await this.listeners.prepare(next.endpoints), beside }
+    } catch (error) {
+      await this.#undo(next, { beside })
+      throw error
+    }
+  }
+
+  /** What fails here is told of and not thrown, as it would hide what it is done for. */
+  async #undo(next: Instance, { sockets, beside }: Partial<Prepared>): Promise<void> {
+    await sockets?.discard()
+    await beside?.discard()
+    await next.abandon().catch(uncleanTo(this.#options.services))
+    this.instance.showDebug()
+  }
+
+  /** From here on nothing can fail: every question is answered by one of the two. */
+  async #goOver(running: Instance, next: Instance, { sockets, beside }: Prepared, { warnings }: Configuration): Promise<Reloaded> {
+    const { services } = this.#options
     for (const { text } of warnings) services.log.warn(text)
-    await next.start()
-    const { change, beside } = await this.#prepare(next)
-    // From here on nothing can fail: every question is answered by one of the two.
     next.takeOver(running)
     this.instance = next
     beside?.apply()
-    const closed = change.apply(GRACE_MS)
+    const closed = sockets.apply(GRACE_MS)
     await Promise.race([running.idle(RELOAD_PATIENCE_MS), this.#stopAsked()])
-    await running.stop().catch((error: unknown) => services.log.error(`not everything of before stopped cleanly: ${thrownText(error)}`))
+    await running.stop().catch(uncleanTo(services))
     await closed
     return compared(running.blocks, next.blocks)
-  }
-
-  /** Opens what the next instance listens on; where that fails, abandons it. */
-  async #prepare(next: Instance): Promise<{ change: Change; beside: Awaited<ReturnType<Beside['prepare']>> | undefined }> {
-    let beside: Awaited<ReturnType<Beside['prepare']>> | undefined
-    try {
-      beside = await this.#options.beside?.prepare(next.settings)
-      return { change: await this.listeners.prepare(next.endpoints), beside }
-    } catch (error) {
-      await beside?.discard()
-      await next.abandon()
-      throw error
-    }
   }
 
   #stopAsked(): Promise<void> {
@@ -113,13 +142,14 @@ export class RunningServer {
   async stop(): Promise<void> {
     this.#isStopping = true
     this.#hurry()
-    await this.#turn
+    // A plugin that a reload is waiting for may take as long as it likes.
+    await Promise.race([this.#turn, sleep(PATIENCE_MS, undefined, { ref: false })])
     await this.instance.drain()
     const closed = Promise.all([this.listeners.close(GRACE_MS), this.#options.beside?.close()])
     await Promise.race([closed, sleep(PATIENCE_MS, undefined, { ref: false })])
     // A layer that something still waits for ends it now, while there is a socket to answer on.
     try {
-      await this.instance.stopLayers()
+      await this.instance.stopLayers(GRACE_MS)
     } finally {
       await closed
       await this.instance.stop()
@@ -161,8 +191,8 @@ export async function startServer(options: RunOptions): Promise<RunningServer> {
   const { blocks, file, warnings } = configuration
   for (const { text } of warnings) services.log.warn(text)
   const instance = await buildInstance(blocks, { services, file, defaultPort, makeScope })
-  await instance.start()
   try {
+    await instance.start()
     const listeners = await openListeners(instance.endpoints, { warn: (text) => services.log.warn(text) })
     try {
       if (listeners.list.length === 0)
@@ -175,9 +205,13 @@ export async function startServer(options: RunOptions): Promise<RunningServer> {
       throw error
     }
   } catch (error) {
-    await instance.stop()
+    await instance.stop().catch(uncleanTo(services))
     throw error
   }
+}
+
+function uncleanTo({ log }: ProcessServices): (error: unknown) => void {
+  return (error) => log.error(`not everything stopped cleanly: ${thrownText(error)}`)
 }
 
 /** What became of the blocks of before. */

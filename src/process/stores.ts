@@ -1,9 +1,10 @@
 import { isIP } from 'node:net'
 import type { StorePool, Stores } from '../chain/scope.js'
-import { ConfigError, type Directive } from '../corefile/directive.js'
+import { ConfigError, type Directive, placeText } from '../corefile/directive.js'
 import { localAddresses } from '../listen/addresses.js'
+import { thrownText } from '../message/one-line.js'
 import type { Clock, Log, Store, StoreOptions } from '../plugin.js'
-import { EmbeddedStore } from '../store/embedded.js'
+import type { EmbeddedStore } from '../store/embedded.js'
 import { type KeysHandler, keysApi } from '../store/keys-api.js'
 import { type KeysServer, serveKeys } from '../store/keys-listen.js'
 import { traced } from '../store/reading.js'
@@ -69,7 +70,9 @@ export class EmbeddedStores implements StorePool {
       there.users++
       return
     }
-    const store = await EmbeddedStore.open(folder, {
+    // The database is loaded where a store is opened alone.
+    const { EmbeddedStore: Embedded } = await import('../store/embedded.js')
+    const store = await Embedded.open(folder, {
       clock: this.#clock,
       report: (error) => this.#log.error(`the store ${folder}: ${String(error)}`)
     })
@@ -142,9 +145,9 @@ export class StoreLease implements Stores {
     const before = this.#used.get(folder)
     // Who leaves out the API takes what another user of the folder says.
     if (before?.options.api !== undefined && options.api !== undefined) {
-      const { file, line } = before.at.at
+      const place = placeText(before.at.at)
       if (before.options.api !== options.api || before.options.token !== options.token)
-        throw new ConfigError(`${at.name}: the store ${folder} has another api or token in ${file}:${line}, expected the same`, at.at)
+        throw new ConfigError(`${at.name}: the store ${folder} has another api or token in ${place}, expected the same`, at.at)
     }
     if (options.api !== undefined) this.#checkApi(options.api, folder, at)
     const used: Used = before ?? { options, at }
@@ -160,8 +163,8 @@ export class StoreLease implements Stores {
   #checkApi(api: string, folder: string, at: Directive): void {
     for (const { options, at: other } of this.#used.values()) {
       if (options.folder === folder || api === 'off' || options.api !== api || api.endsWith(':0')) continue
-      const { file, line } = other.at
-      throw new ConfigError(`${at.name}: ${file}:${line} has its keys API on ${api} already, expected another address, or off`, at.at)
+      const place = placeText(other.at)
+      throw new ConfigError(`${at.name}: ${place} has its keys API on ${api} already, expected another address, or off`, at.at)
     }
   }
 
@@ -193,7 +196,7 @@ export class StoreLease implements Stores {
   async close(): Promise<void> {
     const errors: unknown[] = []
     for (const giveBack of this.#taken.splice(0).reverse()) await giveBack().catch((error: unknown) => errors.push(error))
-    if (errors.length > 0) throw new AggregateError(errors, 'a store did not close cleanly')
+    if (errors.length > 0) throw new AggregateError(errors, `a store did not close cleanly: ${errors.map(thrownText).join('; ')}`)
   }
 
   get opened(): readonly { folder: string; api: string | undefined }[] {

@@ -1,4 +1,5 @@
-import { foldedOctets, isBelow, type Key, keyOfOctets, MAX_KEY_OCTETS, pathOfKey, spelledOctets, subtreeEnd } from './key.js'
+import { foldedOctets, isBelow, type Key, keyOfOctets, pathOfKey, spelledOctets, subtreeEnd } from './key.js'
+import { checkedOctets, MAX_VALUE_OCTETS } from './limits.js'
 import {
   asDirectory,
   asEntry,
@@ -13,9 +14,6 @@ import {
 } from './record.js'
 import { type Entry, StoreError } from './store.js'
 import { type Table, type Tables, unawaited, writeRevision } from './tables.js'
-
-/** The longest value. */
-export const MAX_VALUE_OCTETS = 1 << 20
 
 interface Staged {
   readonly key: Key
@@ -212,13 +210,4 @@ export class Draft {
     })
     stage.set(name, { key, spelled, stored })
   }
-}
-
-/** The octets of a key that can be stored: LMDB would end a longer one, or the root, with an error of its own. */
-export function checkedOctets(key: Key): Buffer {
-  if (key.length === 0) throw new StoreError('the root holds no value: name a key')
-  const octets = spelledOctets(key)
-  if (octets.length > MAX_KEY_OCTETS)
-    throw new StoreError(`the key ${pathOfKey(key).slice(0, 60)}… takes ${octets.length} octets: ${MAX_KEY_OCTETS} is the limit`)
-  return octets
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { EmbeddedStore } from './embedded.js'
 import { type Key, keyOfPath, pathOfKey } from './key.js'
-import { ManualClock } from './manual-clock.js'
+import { ManualClock } from './manual-clock.testing.js'
 
 let folder: string
 let clock: ManualClock

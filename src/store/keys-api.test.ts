@@ -8,7 +8,7 @@ import { EmbeddedStore } from './embedded.js'
 import { keyOfPath, pathOfKey } from './key.js'
 import { type KeysOptions, keysApi } from './keys-api.js'
 import { type KeysServer, serveKeys } from './keys-listen.js'
-import { call, type Reply, type Target } from './keys-replay.js'
+import { call, type Reply, type Target } from './keys-replay.testing.js'
 
 let top: string
 let store: EmbeddedStore

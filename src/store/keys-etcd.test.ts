@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { EmbeddedStore } from './embedded.js'
 import { keysApi } from './keys-api.js'
-import { keysCases } from './keys-cases.js'
+import { keysCases } from './keys-cases.testing.js'
 import { type KeysServer, serveKeys } from './keys-listen.js'
-import { call, replay, type Target } from './keys-replay.js'
+import { call, replay, type Target } from './keys-replay.testing.js'
 
 // What etcd 3.4.23 answered; SKEIN_RECORD_KEYS=1 writes it anew where etcd is installed.
 const RECORDED = new URL('../../../src/store/keys-recorded.json', import.meta.url)

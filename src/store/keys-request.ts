@@ -1,7 +1,7 @@
-import { checkedOctets } from './draft.js'
 import { parseForm, percentDecoded } from './form.js'
 import type { Key } from './key.js'
 import { KeysError } from './keys-error.js'
+import { checkedOctets } from './limits.js'
 import { StoreError } from './store.js'
 
 /** The longest value that the API takes; the store itself takes longer ones. */

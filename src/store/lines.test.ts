@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { EmbeddedStore } from './embedded.js'
 import { exportLines, importLines } from './lines.js'
-import { ManualClock } from './manual-clock.js'
+import { ManualClock } from './manual-clock.testing.js'
 
 let folder: string
 let clock: ManualClock

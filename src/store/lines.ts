@@ -1,7 +1,7 @@
 import type { Draft } from './draft.js'
-import { checkedOctets, MAX_VALUE_OCTETS } from './draft.js'
 import type { EmbeddedStore } from './embedded.js'
 import { type Key, keyOfPath } from './key.js'
+import { checkedOctets, MAX_VALUE_OCTETS } from './limits.js'
 import { type Entry, StoreError } from './store.js'
 
 interface Line {
