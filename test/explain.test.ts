@@ -50,6 +50,48 @@ function stepsOf({ steps }: Pass): Step[] {
   return steps.flatMap((step) => [step, ...step.lookUps.flatMap(stepsOf)])
 }
 
+/** The questions of a pass and of its look-ups that an upstream has answered. */
+function forwardedIn(pass: Pass | undefined): string[] {
+  const own = pass?.steps.filter(({ layer, did }) => layer === 'forward' && did === 'answered').map(() => pass.question) ?? []
+  return [...(pass?.steps.flatMap(({ lookUps }) => lookUps.flatMap(forwardedIn)) ?? []), ...own]
+}
+
+describe('of the chain of Corefile.example the upstream saw what is told and no more, and each key has its name', () => {
+  const QUESTIONS = [...new Set(Object.keys(SERVICES).map((path) => path.split('/')[4])), 'none'].map((label) => `${label}.skydns.test. A`)
+
+  test.each<[question: string]>([...QUESTIONS, 'host.example.org. A', '1.2.0.192.in-addr.arpa. PTR'].map((question) => [question]))(
+    '%s, asked twice',
+    async (question) => {
+      const corefile = `. {
+        loadbalance
+        cache
+        stub skydns.test {
+          store ./data
+        }
+        chaos
+        etcd skydns.test in-addr.arpa {
+          store ./data
+          fallthrough in-addr.arpa
+        }
+        forward . ${upstream.address}:${upstream.port}
+      }`
+      const full = await serverOf(corefile, { services: store, clock: systemClock })
+      const [name = '', type = ''] = question.split(' ')
+      for (const isCached of [false, true]) {
+        upstream.asked.length = 0
+        const { pass, behind } = await explain(full.instance, { name, type })
+        // What does not exist comes without an SOA here, and is not kept.
+        expect(behind !== undefined).toBe(isCached && type !== 'PTR')
+        expect([...forwardedIn(pass), ...forwardedIn(behind)]).toEqual(upstream.asked)
+        const steps = [pass, behind].flatMap((each) => (each === undefined ? [] : stepsOf(each)))
+        expect(steps.filter(({ from }) => from?.unnamedKeys !== undefined)).toEqual([])
+        expect(steps.some(({ from }) => from?.keys?.includes('/skydns/test/skydns/dns/stub'))).toBe(true)
+      }
+      await full.stop()
+    }
+  )
+})
+
 describe('the upstream and the store saw what is told', () => {
   test.each<[question: string]>([
     ['web.skydns.test. A'],

@@ -141,7 +141,7 @@ export async function explain(instance: Instance, asked: Asked): Promise<Explain
 
 /** A cache knows hashes of keys alone: whoever read them names them, by reading them again. */
 async function saidBehind(pass: PassRecord, query: Query): Promise<Pass | undefined> {
-  if (!pass.told.steps.some(({ from }) => from?.unnamedKeys !== undefined)) return undefined
+  if (!pass.told.steps.some(({ from }) => from?.kind === 'cache' && from.unnamedKeys !== undefined)) return undefined
   const rest = pass.rest(query)
   try {
     await rest.chain.run(query)
