@@ -18,6 +18,7 @@ import { converted } from './process/convert.js'
 import { explainCommand, type Offline } from './process/explain-command.js'
 import { KV_HELP, kv } from './process/kv.js'
 import { jsonLine, type LogFormat } from './process/log.js'
+import { endWithReader, goOnWithoutReader, tellOfStandstill } from './process/output.js'
 import { pluginList, pluginText } from './process/plugins.js'
 import { Reloader } from './process/reload.js'
 import { reloadRunning } from './process/reload-command.js'
@@ -88,11 +89,14 @@ function version(): string {
 
 /** Runs the command with these arguments. Sets the exit code; returns when the server listens, or the command is done. */
 export async function main(argv: readonly string[]): Promise<void> {
+  const standstill = tellOfStandstill()
+  endWithReader()
   try {
     await command(argv)
   } catch (error) {
     endWith(error)
   }
+  standstill.done()
 }
 
 function endWith(error: unknown, format: LogFormat = 'text'): void {
@@ -234,6 +238,7 @@ async function serve(flags: ReadonlyMap<string, string>, defaultPort: number, fo
       }
     )
   })
+  goOnWithoutReader()
   // A plugin's stray failure must not end what everybody is served by.
   onStrayFailure((text) => log.error(text))
   process.on('uncaughtException', (error) => log.error(`a plugin failed outside of a query: ${error.stack ?? error.message}`))

@@ -1,13 +1,26 @@
 /** What a chain does with one query, noted layer by layer from outside: the layers know nothing of it. */
 import type { Place } from '../corefile/directive.js'
-import type { Message, Origin } from '../message/message.js'
+import { Message, type Origin } from '../message/message.js'
 import { thrownText } from '../message/one-line.js'
 import { className, typeName } from '../message/registry.js'
-import { type Handler, isPromiseLike, type MaybePromise, type Next, type Reply, type StoreTrace, storeReads } from '../plugin.js'
+import {
+  drop,
+  type Handler,
+  isPromiseLike,
+  type Layer,
+  type MaybePromise,
+  type Next,
+  type Reply,
+  type StoreTrace,
+  storeReads
+} from '../plugin.js'
 import type { Query, Trace } from '../query.js'
 import type { BuiltChain, Configured } from './build.js'
 import { type Chain, compose, refuse, seesClass } from './compose.js'
 import { difference } from './difference.js'
+
+/** A plugin in plain JavaScript may return anything. */
+const NO_REPLY = 'it returned no reply'
 
 /** Where a reply comes from, as far as its origin says. */
 export interface Source {
@@ -29,7 +42,7 @@ export interface Step {
   readonly at: string
   /** The question that it saw, `name TYPE`, where that is not the one that the chain was asked. */
   readonly question?: string
-  readonly did: 'answered' | 'passed on' | 'changed the question' | 'changed the answer' | 'sent nothing' | 'failed'
+  readonly did: 'answered' | 'passed on' | 'changed the question' | 'changed the answer' | 'sent nothing' | 'failed' | 'is waiting'
   /** The code of why the reply that it gave is so. */
   readonly why?: string
   /** What it changed of the reply, what it asked instead, or how it failed. */
@@ -51,6 +64,8 @@ export interface Pass {
   readonly steps: readonly Step[]
   /** Layers of the chain that never saw it. */
   readonly behind: readonly string[]
+  /** What went wrong with what the layers gave, where that made it SERVFAIL and none of them says so. */
+  readonly fault?: string
   /** Milliseconds. */
   readonly took: number
 }
@@ -100,13 +115,14 @@ export class Recorder {
 /** A pass that goes on. */
 export class PassRecord {
   readonly recorder: Recorder
-  /** A chain of the same layers, which are noted here; nobody observes it. */
+  /** A chain of the same layers, which are noted here; none of them observes it. */
   readonly chain: Chain
   readonly #layers: readonly Configured[]
   readonly #at: Place
   readonly #query: Query
   readonly #begun: number
   readonly #steps: StepRecord[] = []
+  #fault: string | undefined
 
   constructor(recorder: Recorder, layers: readonly Configured[], at: Place, query: Query) {
     this.recorder = recorder
@@ -118,17 +134,24 @@ export class PassRecord {
     const handlers = layers.map(({ layer, directive }) =>
       this.#noted(directive.name, directive.at, layer.handle!.bind(layer), layer.reach?.zones)
     )
-    this.chain = { run: compose([...handlers, this.#noted('', at, end)]), observers: [], tellsErrors: true }
+    const observe: Layer['observe'] = (_query, { error }) => {
+      if (error !== undefined) this.#fault = thrownText(error)
+    }
+    this.chain = { run: compose([...handlers, this.#noted('', at, end)]), observers: [{ observe }], tellsErrors: true }
   }
 
   /** What was noted until now. */
   get told(): Pass {
+    const fault = this.#fault
+    const steps = this.#steps.map((step) => step.told(questionOf(this.#query)))
+    const isSaid = steps.some(({ did, notes }) => did === 'failed' && notes.some((note) => note === fault))
     return {
       question: questionOf(this.#query),
       zone: this.#query.zone,
       at: shownPlace(this.#at),
-      steps: this.#steps.map((step) => step.told(questionOf(this.#query))),
+      steps,
       behind: this.#unseen.map(({ directive }) => directive.name),
+      ...(fault !== undefined && !isSaid && { fault }),
       took: rounded(Math.max(...this.#steps.map(({ ended }) => ended)) - this.#begun)
     }
   }
@@ -203,6 +226,7 @@ export class StepRecord implements Trace {
       () => handle(query.traced(this), (asked) => this.#ask(asked, next)),
       (reply) => {
         this.#reply = reply
+        if (!(reply instanceof Message) && reply !== drop) this.#failure = NO_REPLY
       },
       (error) => {
         this.#failure = thrownText(error)
@@ -256,7 +280,7 @@ export class StepRecord implements Trace {
 
   told(asked: string): Step {
     const reply = this.#reply
-    const message = typeof reply === 'object' ? reply : undefined
+    const message = reply instanceof Message ? reply : undefined
     const own = questionOf(this.#query)
     const did = this.#did()
     // What it handed on was said, and is told of, by a layer behind it.
@@ -267,7 +291,7 @@ export class StepRecord implements Trace {
       at: shownPlace(this.at),
       ...(own !== asked && { question: own }),
       did,
-      ...(said?.why !== undefined && { why: said.why }),
+      ...(said?.why !== undefined && { why: thrownText(said.why) }),
       notes: this.#notes(message),
       took: rounded(Math.max(0, this.ended - this.#begun - this.#behindMs)),
       ...(from !== undefined && { from }),
@@ -282,6 +306,7 @@ export class StepRecord implements Trace {
 
   #did(): Step['did'] {
     if (this.#failure !== undefined) return 'failed'
+    if (this.#ended === undefined) return 'is waiting'
     const reply = this.#reply
     if (typeof reply === 'symbol' && !this.#received.includes(reply)) return 'sent nothing'
     if (this.#received.length === 0) return 'answered'
@@ -294,7 +319,7 @@ export class StepRecord implements Trace {
     const last = this.#received.at(-1)
     return [
       ...(this.#failure === undefined ? [] : [this.#failure]),
-      ...(reply?.problem === undefined || this.#received.includes(reply) ? [] : [reply.problem]),
+      ...(reply?.problem === undefined || this.#received.includes(reply) ? [] : [thrownText(reply.problem)]),
       ...(this.#isElsewhere && this.#did() === 'passed on' ? ['the name is in none of its zones'] : []),
       ...others.map((asked) => `asked ${asked} of the layers behind it`),
       ...(reply === undefined || typeof last !== 'object' || last === reply ? [] : difference(last, reply))

@@ -1,7 +1,11 @@
 import { serverOf, TestClock, type TestServer } from 'skein/testing'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Pass } from '../chain/recorder.js'
-import { type Asked, explain } from './explain.js'
+import type { Next } from '../plugin.js'
+import type { Query } from '../query.js'
+import { witnesses } from '../store/reading.js'
+import { explain } from './explain.js'
+import type { Asked } from './explain-question.js'
 import { explainText } from './explain-text.js'
 
 const COREFILE = `. {
@@ -147,49 +151,77 @@ describe('an explanation tells, of the chain that answers', () => {
   })
 })
 
+describe('what a plugin does wrong is told of, and what the client gets then', () => {
+  const reply = (parts: object) => (query: Query) => query.reply(parts)
+  const hostile = 'one\n[ERROR] two\u001b[31m\u009b'
+
+  test.each<[title: string, handle: (query: Query, next: Next) => unknown, steps: string[], fault: string | undefined]>([
+    ['it throws nothing', () => Promise.reject(), ['failed: undefined'], undefined],
+    [
+      'it gives what is no reply',
+      () => 5,
+      ['failed: it returned no reply'],
+      'a plugin returned no reply: did it forget to return next(query)?'
+    ],
+    [
+      'it gives nothing, later',
+      async () => undefined,
+      ['failed: it returned no reply'],
+      'a plugin returned no reply: did it forget to return next(query)?'
+    ],
+    [
+      'it gives what cannot be written',
+      reply({ answer: [{ owner: 'a.', type: 'A', ttl: 5, rdata: 'zz' }], why: 'found' }),
+      ['answered found'],
+      'the rdata of a. A must be an IPv4 address, not "zz"'
+    ],
+    [
+      'its words are for several lines, and for a terminal',
+      reply({ rcode: 'SERVFAIL', why: hostile, problem: hostile, extendedErrors: [{ code: 0, text: hostile }] }),
+      ['answered one [ERROR] two [31m: one [ERROR] two [31m'],
+      undefined
+    ],
+    ['it asks twice', (query, next) => next(query) && next(query), ['passed on', 'answered whoami', 'answered whoami'], undefined]
+  ])('%s', async (_title, handle, expected, fault) => {
+    const started = await server('. {\n  loadbalance\n  whoami\n}')
+    const { layer } = started.instance.blocks[0]!.chain.configured[0]!
+    Object.assign(layer, { handle })
+    const explained = await explain(started.instance, { name: 'a.example', type: 'A' })
+    const { pass, reply: got } = explained
+    expect(
+      pass?.steps.map(
+        ({ did, why, notes }) => `${did}${why === undefined ? '' : ` ${why}`}${notes.length === 0 ? '' : `: ${notes.join('; ')}`}`
+      )
+    ).toEqual(expected)
+    expect(pass?.fault).toBe(fault)
+    expect(got?.rcode).toBe(fault !== undefined || !expected[0]!.startsWith('passed') ? 'SERVFAIL' : 'NOERROR')
+    const text = explainText(explained, () => undefined)
+    expect(text).not.toMatch(/^\[ERROR\]|[^\P{Cc}\n]/mu)
+    if (fault !== undefined) expect(text).toContain(`fault   ${' '.repeat('loadbalance'.length - 'fault '.length)}${fault}`)
+  })
+
+  test('it never answers, which holds up the explanation for 20 s alone; keys are not noted any longer then', async () => {
+    const started = await server()
+    const clock = started.instance.serving.clock as TestClock
+    const { layer } = started.instance.blocks[0]!.chain.configured.find(({ directive }) => directive.name === 'etcd')!
+    Object.assign(layer, { handle: () => new Promise(() => {}) })
+    const explaining = explain(started.instance, { name: 'web.skydns.test', type: 'A' })
+    clock.advance(19_999)
+    expect(witnesses.size).toBe(1)
+    clock.advance(1)
+    const explained = await explaining
+    expect(outline(explained.pass!)).toBe('loadbalance is waiting; cache is waiting; etcd is waiting; behind whoami')
+    expect([explained.reply, witnesses.size]).toEqual([undefined, 0])
+    expect(explainText(explained, () => undefined)).toMatch(/\nnothing was sent within 20 s\n$/)
+  })
+})
+
 test('nobody who counts or logs queries is told of one that is explained', async () => {
   const started = await server()
   await explain(started.instance, { name: 'web.skydns.test', type: 'A' })
   expect(started.log.lines).toEqual([])
   await started.ask('web.skydns.test. A')
   expect(started.log.lines).toHaveLength(1)
-})
-
-describe('a question that cannot be asked is one line', () => {
-  test.each<[asked: Asked, message: string]>([
-    [{ name: 'a..b', type: 'A' }, 'explain: expected a name such as www.example.org, not "a..b"'],
-    [{ name: 'a', type: 'AAAAA' }, 'explain: expected a type such as A, not "AAAAA"'],
-    [{ name: 'a', type: 'A', class: 'X' }, 'explain: expected a class such as IN or CH, not "X"'],
-    [{ name: 'a', type: 'A', client: 'me' }, 'explain: expected an address as client, not "me"'],
-    [
-      { name: 'a', type: 'A', at: '192.0.2.1:53' },
-      'explain: expected an address that the server listens on, one of 0.0.0.0:53, [::]:53, not "192.0.2.1:53"'
-    ]
-  ])('%j', async (asked, message) => {
-    await expect(explain((await server()).instance, asked)).rejects.toThrow(message)
-  })
-})
-
-describe('the address that is asked', () => {
-  const corefile = `a.test {\n  bind 127.0.0.1\n  whoami\n}\nb.test {\n  bind ::1\n  whoami\n}\nc.test:5353 {\n  whoami\n}`
-
-  test.each<[asked: Partial<Asked>, at: string]>([
-    [{ name: 'x.b.test' }, '[::1]:53'],
-    [{ name: 'x.a.test' }, '127.0.0.1:53'],
-    [{ name: 'elsewhere.test' }, '127.0.0.1:53'],
-    [{ name: 'c.test', client: '2001:db8::1' }, '[::]:5353'],
-    [{ name: 'c.test' }, '0.0.0.0:5353'],
-    [{ name: 'c.test', at: '::1' }, '[::1]:53'],
-    [{ name: 'c.test', at: ':5353' }, '0.0.0.0:5353'],
-    [{ name: 'c.test', at: '127.0.0.1:5353' }, '0.0.0.0:5353']
-  ])('%j', async (asked, at) => {
-    expect((await explain((await server(corefile)).instance, { name: '', type: 'A', ...asked })).at).toBe(at)
-  })
-
-  test('where no server block there has the name, no chain is asked', async () => {
-    const { pass, reply } = await explain((await server(corefile)).instance, { name: 'elsewhere.test', type: 'A' })
-    expect([pass, reply?.rcode]).toEqual([undefined, 'REFUSED'])
-  })
 })
 
 test('as text it is read from top to bottom', async () => {
