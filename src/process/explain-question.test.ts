@@ -1,5 +1,6 @@
 import { serverOf, TestClock, type TestServer } from 'skein/testing'
 import { afterEach, describe, expect, test } from 'vitest'
+import { shown } from '../corefile/directive.js'
 import { explain } from './explain.js'
 import { type Asked, askedOf } from './explain-question.js'
 
@@ -18,7 +19,7 @@ describe('a question that cannot be asked is one line', () => {
   const [label, long] = ['x'.repeat(63), 'x'.repeat(64)]
   const name = (given: string): [Asked, string] => [
     { name: given, type: 'A' },
-    `explain: expected a name such as www.example.org, not ${given === '' ? 'nothing' : JSON.stringify(given)}`
+    `explain: expected a name such as www.example.org, not ${given === '' ? 'nothing' : shown(given)}`
   ]
 
   test.each<[asked: Asked, message: string]>([
@@ -68,35 +69,19 @@ describe('a question is shown as it is asked', () => {
   })
 })
 
-describe('a call', () => {
-  const asked = (query: string): Asked => askedOf(new URL(`http://server/explain?${query}`))
-
-  test.each<[query: string, asked: Asked]>([
-    ['name=a', { name: 'a', type: 'A', do: false }],
-    [
-      'name=a%20b%2B+%5C000&type=MX&class=CH&client=::1&do=1&at=:53',
-      { name: 'a b+ \\000', type: 'MX', class: 'CH', client: '::1', do: true, at: ':53' }
-    ],
-    ['name=a=b%26&do=true', { name: 'a=b&', type: 'A', do: true }],
-    ['&name=b%C3%BCcher&do=false&', { name: 'bücher', type: 'A', do: false }],
-    ['name=a&do=0', { name: 'a', type: 'A', do: false }],
-    ['', { name: '', type: 'A', do: false }]
-  ])('of %s is read', (query, expected) => {
-    expect(asked(query)).toEqual(expected)
+describe('DO in a call', () => {
+  test.each<[given: string | undefined, wantsDo: boolean]>([
+    ['1', true],
+    ['true', true],
+    ['0', false],
+    ['false', false],
+    [undefined, false]
+  ])('%s is read', (given, wantsDo) => {
+    expect(askedOf(new Map(given === undefined ? [] : [['do', given]])).do).toBe(wantsDo)
   })
 
-  test.each<[query: string, message: string]>([
-    ['nam=a', 'explain: expected name, type, class, client, do, at alone, not "nam"'],
-    ['name=a&Type=A', 'explain: expected name, type, class, client, do, at alone, not "Type"'],
-    ['name=a&=x', 'explain: expected name, type, class, client, do, at alone, not nothing'],
-    ['name=a&name=b', 'explain: expected name once'],
-    ['name=a&do=yes', 'explain: expected do to be 1 or 0, not "yes"'],
-    ['name=a&do', 'explain: expected do to be 1 or 0, not nothing'],
-    ['name=a%zz', 'explain: expected percent-encoded UTF-8, not "a%zz"'],
-    ['name=%ff', 'explain: expected percent-encoded UTF-8, not "%ff"'],
-    ['%=a', 'explain: expected percent-encoded UTF-8, not "%"']
-  ])('of %s is refused', (query, message) => {
-    expect(() => asked(query)).toThrow(message)
+  test.each(['yes', '2', 'TRUE', ''])('%j is refused', (given) => {
+    expect(() => askedOf(new Map([['do', given]]))).toThrow(/^explain: expected do to be 1 or 0, not /)
   })
 })
 

@@ -1,6 +1,7 @@
 /** A question to explain, as it is asked in words, and the message and addresses that these stand for. */
 import { isIP } from 'node:net'
 import { domainToASCII } from 'node:url'
+import { shown } from '../corefile/directive.js'
 import { isWildcard, localAddresses } from '../listen/addresses.js'
 import { ipv6Octets, ipv6Text } from '../message/address.js'
 import { RD } from '../message/message.js'
@@ -29,20 +30,11 @@ export class ExplainError extends Error {
   readonly code = 'SKEIN_EXPLAIN'
 }
 
-const PARAMETERS = ['name', 'type', 'class', 'client', 'do', 'at'] as const
-type Parameter = (typeof PARAMETERS)[number]
+/** What `GET /explain` takes. */
+export const EXPLAIN_PARAMETERS = ['name', 'type', 'class', 'client', 'do', 'at'] as const
 
 /** The question of a call. Throws ExplainError. */
-export function askedOf({ search }: URL): Asked {
-  const given = new Map<Parameter, string>()
-  for (const part of search.slice(1).split('&')) {
-    if (part === '') continue
-    const [name, value] = decoded(part)
-    const known = PARAMETERS.find((parameter) => parameter === name)
-    if (known === undefined) throw expected(`${PARAMETERS.join(', ')} alone`, name)
-    if (given.has(known)) throw new ExplainError(`explain: expected ${known} once`)
-    given.set(known, value)
-  }
+export function askedOf(given: ReadonlyMap<string, string>): Asked {
   const wantsDo = given.get('do') ?? '0'
   if (!['0', '1', 'false', 'true'].includes(wantsDo)) throw expected('do to be 1 or 0', wantsDo)
   return {
@@ -53,18 +45,6 @@ export function askedOf({ search }: URL): Asked {
     do: wantsDo === '1' || wantsDo === 'true',
     at: given.get('at')
   }
-}
-
-/** URLSearchParams would take what is no percent-encoding, or no UTF-8, for another name than was meant. */
-function decoded(part: string): [name: string, value: string] {
-  const [name = '', value = ''] = part.split(/=(.*)/s).map((text) => {
-    try {
-      return decodeURIComponent(text.replaceAll('+', ' '))
-    } catch {
-      throw expected('percent-encoded UTF-8', text)
-    }
-  })
-  return [name, value]
 }
 
 const UDP_SIZE = 1232
@@ -101,7 +81,7 @@ function read<T>(make: () => T | undefined, what: string, given: string): T {
 }
 
 function expected(what: string, given: string): ExplainError {
-  return new ExplainError(`explain: expected ${what}, not ${given === '' ? 'nothing' : JSON.stringify(given)}`)
+  return new ExplainError(`explain: expected ${what}, not ${given === '' ? 'nothing' : shown(given)}`)
 }
 
 /** The address of who asks, as the server sees it: its sockets take IPv4 as IPv4. Throws ExplainError. */
