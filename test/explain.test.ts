@@ -23,6 +23,8 @@ class SpiedStore extends MemoryStore {
   }
 }
 
+const STUB_KEY = '/skydns/test/skydns/dns/stub'
+
 const SERVICES = {
   '/skydns/test/skydns/web': { host: '10.0.0.1' },
   '/skydns/test/skydns/out': { host: 'host.example.org' },
@@ -85,11 +87,32 @@ describe('of the chain of Corefile.example the upstream saw what is told and no 
         expect([...forwardedIn(pass), ...forwardedIn(behind)]).toEqual(upstream.asked)
         const steps = [pass, behind].flatMap((each) => (each === undefined ? [] : stepsOf(each)))
         expect(steps.filter(({ from }) => from?.unnamedKeys !== undefined)).toEqual([])
-        expect(steps.some(({ from }) => from?.keys?.includes('/skydns/test/skydns/dns/stub'))).toBe(true)
+        expect(steps.some(({ from }) => from?.keys?.includes(STUB_KEY))).toBe(true)
       }
       await full.stop()
     }
   )
+})
+
+test('an answer of a stub zone’s server rests on the keys that say so as well, whether the zone is new or gone', async () => {
+  const zones = new SpiedStore()
+  const corefile = `. {\n  stub skydns.test {\n    store ./data\n  }\n  forward . ${upstream.address}:${upstream.port}\n}`
+  const full = await serverOf(corefile, { services: zones, clock: systemClock })
+  const last = async (): Promise<unknown[]> => {
+    upstream.asked.length = 0
+    const { pass } = await explain(full.instance, { name: 'host.example.org', type: 'A' })
+    expect(upstream.asked).toEqual(['host.example.org. A'])
+    return pass!.steps.map(({ layer, did, from }) => [layer, did, from?.kind, from?.keys, from?.revision])
+  }
+  const passed = (revision: number): unknown[] => ['stub', 'passed on', 'store', [STUB_KEY], revision]
+  const forwarded = ['forward', 'answered', 'upstream', undefined, undefined]
+  expect(await last()).toEqual([passed(1), forwarded])
+  const key = keyOfPath(`${STUB_KEY}/org/example/a`)
+  zones.put(key, JSON.stringify({ host: upstream.address, port: upstream.port }))
+  expect(await last()).toEqual([['stub', 'answered', 'upstream', [STUB_KEY], 2]])
+  zones.delete(key)
+  expect(await last()).toEqual([passed(3), forwarded])
+  await full.stop()
 })
 
 describe('the upstream and the store saw what is told', () => {

@@ -187,8 +187,8 @@ export class StepRecord implements Trace {
   readonly #lookUps: PassRecord[] = []
   readonly #isElsewhere: boolean
   readonly #traceBefore: StoreTrace | undefined
-  /** What it had read of the store when it passed the query on. */
-  #passed: Origin | undefined
+  /** What it has read of the store to decide whether to pass the query on. */
+  #read: Origin | undefined
   #behindMs = 0
   #ended: number | undefined
   #reply: Reply | undefined
@@ -226,6 +226,8 @@ export class StepRecord implements Trace {
       () => handle(query.traced(this), (asked) => this.#ask(asked, next)),
       (reply) => {
         this.#reply = reply
+        // Layers behind it note what they read in the same place.
+        if (this.#asked.length === 0) this.#noteReads(query)
         if (!(reply instanceof Message) && reply !== drop) this.#failure = NO_REPLY
       },
       (error) => {
@@ -240,8 +242,7 @@ export class StepRecord implements Trace {
   #ask(asked: Query, next: Next): MaybePromise<Reply> {
     const begun = this.now()
     this.#asked.push(asked)
-    const trace = asked.get(storeReads)
-    if (trace !== undefined && trace !== this.#traceBefore) this.#passed = { kind: 'store', ...trace }
+    this.#noteReads(asked)
     return this.#settle(
       () => next(asked),
       (reply) => this.#received.push(reply),
@@ -278,6 +279,13 @@ export class StepRecord implements Trace {
     return isPromiseLike(reply) ? Promise.resolve(reply).then(end, fail) : end(reply)
   }
 
+  #noteReads(query: Query): void {
+    const trace = query.get(storeReads)
+    if (trace === undefined || trace === this.#traceBefore) return
+    const before = this.#traceBefore?.reads ?? []
+    this.#read = { kind: 'store', revision: trace.revision, reads: trace.reads.filter((hash) => !before.includes(hash)) }
+  }
+
   told(asked: string): Step {
     const reply = this.#reply
     const message = reply instanceof Message ? reply : undefined
@@ -285,7 +293,7 @@ export class StepRecord implements Trace {
     const did = this.#did()
     // What it handed on was said, and is told of, by a layer behind it.
     const said = message !== undefined && this.#isOwn(message) ? message : undefined
-    const from = this.recorder.sourceOf(said?.origin ?? this.#passed)
+    const from = this.recorder.sourceOf(said?.origin === undefined ? this.#read : withReads(said.origin, this.#read))
     return {
       layer: this.#layer,
       at: shownPlace(this.at),
@@ -329,6 +337,11 @@ export class StepRecord implements Trace {
 
 function isSame(one: Reply, other: Reply | undefined): boolean {
   return one === other || (typeof one === 'object' && typeof other === 'object' && difference(one, other).length === 0)
+}
+
+/** An answer of somebody else rests on what was read to ask him as well. */
+function withReads(origin: Origin, read: Origin | undefined): Origin {
+  return read === undefined ? origin : { ...read, ...origin, reads: [...(origin.reads ?? []), ...(read.reads ?? [])] }
 }
 
 /** `name TYPE`, with the class where that is not IN. */
