@@ -64,6 +64,8 @@ export interface Pass {
   readonly steps: readonly Step[]
   /** Layers of the chain that never saw it. */
   readonly behind: readonly string[]
+  /** Where a cache has answered with what came from the store: what the layers behind it say now, and read. */
+  readonly now?: Pass
   /** What went wrong with what the layers gave, where that made it SERVFAIL and none of them says so. */
   readonly fault?: string
   /** Milliseconds. */
@@ -123,6 +125,7 @@ export class PassRecord {
   readonly #begun: number
   readonly #steps: StepRecord[] = []
   #fault: string | undefined
+  #now: PassRecord | undefined
 
   constructor(recorder: Recorder, layers: readonly Configured[], at: Place, query: Query) {
     this.recorder = recorder
@@ -151,14 +154,29 @@ export class PassRecord {
       at: shownPlace(this.#at),
       steps,
       behind: this.#unseen.map(({ directive }) => directive.name),
+      ...(this.#now !== undefined && { now: this.#now.told }),
       ...(fault !== undefined && !isSaid && { fault }),
       took: rounded(Math.max(...this.#steps.map(({ ended }) => ended)) - this.#begun)
     }
   }
 
-  /** The layers that never saw the query, to be asked what they would say. */
-  rest(query: Query): PassRecord {
-    return new PassRecord(this.recorder, this.#unseen, this.#at, query)
+  /**
+   * A cache knows hashes of keys alone. Where one has answered, here or in a look-up, the layers behind it are asked: they name the
+   * keys by reading them again.
+   */
+  async askBehind(): Promise<void> {
+    if (this.told.steps.some(({ from }) => from?.kind === 'cache' && from.unnamedKeys !== undefined)) {
+      const { qname, qtype } = this.#query
+      // A question of its own: what the cache and the layers before it have noted of the other one is not for those behind.
+      const query = this.#query.ask(qname, qtype)
+      this.#now = new PassRecord(this.recorder, this.#unseen, this.#at, query)
+      try {
+        await this.#now.chain.run(query)
+      } catch {
+        // The step that failed says so.
+      }
+    }
+    for (const step of this.#steps) for (const lookUp of step.lookUps) await lookUp.askBehind()
   }
 
   get #unseen(): Configured[] {
@@ -184,7 +202,7 @@ export class StepRecord implements Trace {
   readonly #begun: number
   readonly #received: Reply[] = []
   readonly #asked: Query[] = []
-  readonly #lookUps: PassRecord[] = []
+  readonly lookUps: PassRecord[] = []
   readonly #isElsewhere: boolean
   readonly #traceBefore: StoreTrace | undefined
   /** What it has read of the store to decide whether to pass the query on. */
@@ -217,7 +235,7 @@ export class StepRecord implements Trace {
   /** Notes a look-up of the server for itself. */
   lookUp(built: BuiltChain, query: Query): Chain {
     const pass = this.recorder.pass(built, query)
-    this.#lookUps.push(pass)
+    this.lookUps.push(pass)
     return pass.chain
   }
 
@@ -303,7 +321,7 @@ export class StepRecord implements Trace {
       notes: this.#notes(message),
       took: rounded(Math.max(0, this.ended - this.#begun - this.#behindMs)),
       ...(from !== undefined && { from }),
-      lookUps: this.#lookUps.map(({ told }) => told)
+      lookUps: this.lookUps.map(({ told }) => told)
     }
   }
 

@@ -32,10 +32,10 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.stop()
 })
 
-async function server(corefile = COREFILE): Promise<TestServer> {
+async function server(corefile = COREFILE, served: Record<string, unknown> = services): Promise<TestServer> {
   // Every second draw swaps.
   const started = await serverOf(corefile, {
-    services,
+    services: served,
     clock: new TestClock(),
     random: { below: (limit) => limit - 1 - (limit > 1 ? 1 : 0) }
   })
@@ -92,11 +92,36 @@ describe('an explanation tells, of the chain that answers', () => {
     const clock = started.instance.serving.clock as TestClock
     await started.ask('web.skydns.test. A', { edns: 1232 })
     clock.advance(12_400)
-    const { pass, behind, reply } = await explain(started.instance, { name: 'web.skydns.test', type: 'A' })
+    const explained = await explain(started.instance, { name: 'web.skydns.test', type: 'A' })
+    const { pass, reply } = explained
     expect(outline(pass!)).toBe('loadbalance passed on; cache answered cached; behind etcd whoami')
     expect(pass?.steps.at(-1)?.from).toEqual({ kind: 'cache', keys: ['/skydns/test/skydns/web'], revision: 5, age: 12 })
-    expect(outline(behind!)).toBe('etcd answered found; behind whoami')
+    expect(outline(pass!.now!)).toBe('etcd answered found; behind whoami')
     expect(reply?.answer).toEqual(['web.skydns.test. 3588 A 10.0.0.1'])
+    expect(explainText(explained, () => undefined)).toContain(`
+  behind       not asked: etcd, whoami
+  behind the cache, asked now:
+    . in the server block Corefile:1
+      etcd    answered: found, 0 ms
+              from store, revision 5, read /skydns/test/skydns/web
+      behind  not asked: whoami
+
+NOERROR`)
+  })
+
+  test('which keys the answer of a cache inside of a look-up rests on', async () => {
+    const [from, to] = [
+      'skydns.test {\n  etcd skydns.test {\n    store ./data\n  }\n}',
+      '. {\n  cache\n  etcd b.test {\n    store ./data\n  }\n}'
+    ]
+    const store = { '/skydns/test/skydns/out': { host: 'web.b.test' }, '/skydns/test/b/web': { host: '10.0.0.1' } }
+    const started = await server(`${from}\n${to}`, store)
+    await explain(started.instance, { name: 'web.b.test', type: 'A' })
+    const { pass } = await explain(started.instance, { name: 'out.skydns.test', type: 'A' })
+    expect(outline(pass!)).toBe('etcd answered found [web.b.test. A: cache answered cached; behind etcd]')
+    const [step] = pass!.steps
+    expect([step!.from?.keys, step!.from?.unnamedKeys]).toEqual([['/skydns/test/skydns/out', '/skydns/test/b/web'], undefined])
+    expect(outline(step!.lookUps[0]!.now!)).toBe('etcd answered found')
   })
 
   test('what each layer took, without those behind it', async () => {

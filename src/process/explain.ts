@@ -2,7 +2,7 @@
 import { answer } from '../chain/answer.js'
 import type { Chain } from '../chain/compose.js'
 import { flagsOf } from '../chain/difference.js'
-import { type Pass, type PassRecord, Recorder, rounded } from '../chain/recorder.js'
+import { type Pass, Recorder, rounded } from '../chain/recorder.js'
 import { shownEndpoint } from '../listen/addresses.js'
 import { type Asked as Accepted, accept } from '../message/gate.js'
 import { type ExtendedError, extendedErrorsOf, Message } from '../message/message.js'
@@ -27,8 +27,6 @@ export interface Explained {
   readonly reply?: ShownReply
   /** What the chain of the server block did; nothing where no server block has the name, or the header gate has answered. */
   readonly pass?: Pass
-  /** Where a cache has answered with what came from the store: what the layers behind it say now, and read. */
-  readonly behind?: Pass
   /** Milliseconds. */
   readonly took: number
 }
@@ -65,7 +63,7 @@ async function explainAccepted(
   accepted: Accepted,
   place: AskedAt,
   address: string
-): Promise<Pick<Explained, 'reply' | 'pass' | 'behind' | 'took'>> {
+): Promise<Pick<Explained, 'reply' | 'pass' | 'took'>> {
   const { clock } = instance.serving
   const begun = clock.monotonic()
   const routed = place.endpoint.routes.find(accepted.question)
@@ -81,11 +79,10 @@ async function explainAccepted(
     const pass = recorder.pass(routed?.block ?? { configured: [], at: { file: '', line: 0, column: 0 } }, query)
     const sent = await within(clock, sentTo(pass.chain, query, accepted.octets, instance))
     const took = rounded(clock.monotonic() - begun)
-    const behind = sent === undefined ? undefined : await saidBehind(pass, Query.fromRequest(accepted, query.client, query.zone), clock)
+    if (sent !== undefined) await within(clock, pass.askBehind())
     return {
       ...(sent !== undefined && { reply: shownReply(sent) }),
       ...(routed !== undefined && { pass: pass.told }),
-      ...(behind !== undefined && { behind }),
       took
     }
   } finally {
@@ -104,18 +101,6 @@ function sentTo(chain: Chain, query: Query, octets: Uint8Array, { serving }: Ins
     const send = (length: number): void => resolve(out.subarray(0, length))
     answer(chain, query, { octets, reserve, send, drop: () => resolve(undefined) }, serving)
   })
-}
-
-/** A cache knows hashes of keys alone: whoever read them names them, by reading them again. */
-async function saidBehind(pass: PassRecord, query: Query, clock: Clock): Promise<Pass | undefined> {
-  if (!pass.told.steps.some(({ from }) => from?.kind === 'cache' && from.unnamedKeys !== undefined)) return undefined
-  const rest = pass.rest(query)
-  try {
-    await within(clock, Promise.resolve(rest.chain.run(query)))
-  } catch {
-    // The step that failed says so.
-  }
-  return rest.told
 }
 
 /** A plugin may never come to an end; undefined where it has not in time. */
