@@ -67,6 +67,9 @@ export class Reloader {
     log.info('Reloading')
     try {
       const configuration = this.#read()
+      // It is for a start without a Corefile: one that is gone, or empty while an editor writes it, must not cost all zones.
+      if (configuration.isDefault && !this.#configuration.isDefault)
+        throw new ConfigError(`${configuration.file} is not there, or has no server block, and the server ran with some`)
       const reloaded = await this.#server.reload(configuration)
       const old = configurationHash(this.#configuration)
       this.#configuration = configuration
