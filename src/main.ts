@@ -177,9 +177,10 @@ async function runPlugins(flags: ReadonlyMap<string, string>, name: string | und
 
 async function runExplain(given: Arguments): Promise<void> {
   const warn = (text: string): void => void process.stderr.write(`skein: ${text}\n`)
+  // Also where a server is asked, which has its own.
+  const defaultPort = readPort(given.flags.get('dns.port') ?? '53', 'dns.port')
   const offline = (): Offline => {
     const container = withoutApis(processContainer(`Skein-${version()}`, 'text', process.stderr))
-    const defaultPort = readPort(given.flags.get('dns.port') ?? '53', 'dns.port')
     const configuration = readConfiguration(given.flags.get('conf'))
     return { configuration, services: servicesOf(container), makeScope: scopesOf(container), defaultPort }
   }

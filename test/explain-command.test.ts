@@ -78,6 +78,7 @@ test('a running server is asked what it does, its cache included; its log tells 
         /^skein: explain: expected an address that the server listens on, one of 127\.0\.0\.1:\d+, not "192\.0\.2\.1"\n$/
       )
     })
+    expect(await explain('a', '-dns.port', 'x')).toMatchObject({ code: 2, out: '' })
     expect(server.output()).not.toContain('web.skydns.test')
   } finally {
     expect(await server.stop()).toBe(0)
