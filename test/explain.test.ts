@@ -1,6 +1,6 @@
 /** What an explanation says, against what the upstream and the store have seen themselves. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Pass, Step } from '../src/chain/recorder.js'
+import type { Pass, Step } from '../src/chain/step.js'
 import { systemClock } from '../src/process/clock.js'
 import { explain } from '../src/process/explain.js'
 import { type Key, keyOfPath, shownKey } from '../src/store/key.js'

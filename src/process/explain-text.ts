@@ -1,5 +1,5 @@
 /** What `skein explain` prints. */
-import type { Pass, Source, Step } from '../chain/recorder.js'
+import type { Pass, Source, Step } from '../chain/step.js'
 import { type Explained, LONGEST_MS, type ShownReply } from './explain.js'
 
 /** The layers' column is as wide as its longest name, within bounds. */

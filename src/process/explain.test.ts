@@ -1,7 +1,8 @@
 import { serverOf, TestClock, type TestServer } from 'skein/testing'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { Pass } from '../chain/recorder.js'
-import type { Next } from '../plugin.js'
+import type { Pass } from '../chain/step.js'
+import type { Message } from '../message/message.js'
+import { drop, type Next } from '../plugin.js'
 import type { Query } from '../query.js'
 import { witnesses } from '../store/reading.js'
 import { explain } from './explain.js'
@@ -173,6 +174,72 @@ NOERROR`)
     ])
     expect(reply?.rcode).toBe('SERVFAIL')
     expect(started.log.lines).toEqual([])
+  })
+})
+
+describe('what a layer does with the layers behind it is told,', () => {
+  const elsewhere = (query: Query): Query => query.with({ qname: 'else.test.' })
+
+  test.each<[title: string, handle: (query: Query, next: Next) => unknown, step: string]>([
+    ['it passes on', (query, next) => next(query), 'passed on'],
+    ['it asks something else', (query, next) => next(elsewhere(query)), 'changed the question: asked else.test. A of the layers behind it'],
+    [
+      'it asks something else as well',
+      async (query, next) => (await Promise.all([next(query), next(elsewhere(query))]))[0],
+      'passed on: asked else.test. A of the layers behind it'
+    ],
+    [
+      'it asks as another client',
+      (query, next) => next(query.with({ client: { ...query.client, address: '192.0.2.9' } })),
+      'passed on: asked of the layers behind it as 192.0.2.9'
+    ],
+    [
+      'it answers without waiting for them',
+      (query, next) => {
+        void Promise.resolve().then(() => next(query))
+        return query.fail('REFUSED', 'mine')
+      },
+      'answered mine: asked of the layers behind it, and did not wait'
+    ],
+    [
+      'it asks them, and answers by itself before they do',
+      async (query, next) => {
+        void next(query.with({ qname: 'late.test.' }))
+        return query.fail('REFUSED', 'mine')
+      },
+      'answered mine: asked late.test. A of the layers behind it, and did not wait'
+    ],
+    [
+      'it answers where they have failed',
+      async (query, next) => {
+        try {
+          return await next(query.with({ qname: 'fails.test.' }))
+        } catch {
+          return query.fail('REFUSED', 'mine')
+        }
+      },
+      'changed the answer mine: asked fails.test. A of the layers behind it, which failed'
+    ],
+    [
+      'it changes what they answer',
+      async (query, next) => ((await next(query)) as Message).with({ rcode: 'NXDOMAIN', why: 'mine' }),
+      'changed the answer mine: rcode: NOERROR, now NXDOMAIN'
+    ],
+    ['it drops what they answer', async (query, next) => (await next(query)) && drop, 'sent nothing']
+  ])('%s', async (_title, handle, expected) => {
+    const started = await server('. {\n  loadbalance\n  whoami\n}')
+    const [first, last] = started.instance.blocks[0]!.chain.configured
+    Object.assign(first!.layer, { handle })
+    const answers = last!.layer.handle!.bind(last!.layer)
+    const behind = async (query: Query, next: Next): Promise<unknown> => {
+      if (query.qname === 'fails.test.') throw new Error('no')
+      if (query.qname === 'late.test.') await new Promise((resolve) => setTimeout(resolve, 20))
+      return answers(query, next)
+    }
+    Object.assign(last!.layer, { handle: behind })
+    const { pass } = await explain(started.instance, { name: 'a.test', type: 'A' })
+    const { did, why, notes } = pass!.steps[0]!
+    expect(`${did}${why === undefined ? '' : ` ${why}`}${notes.length === 0 ? '' : `: ${notes.join('; ')}`}`).toBe(expected)
   })
 })
 
