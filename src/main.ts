@@ -9,6 +9,7 @@ import { type Configuration, folderOf, isStdin, readConfiguration } from './proc
 import type { ControlSocket } from './process/control-socket.js'
 import type { Offline } from './process/explain-command.js'
 import { jsonLine, type LogFormat } from './process/log.js'
+import { endWithReader, goOnWithoutReader, tellOfStandstill } from './process/output.js'
 import type { RunningServer } from './process/run.js'
 import { onReloadSignal, onStopSignal } from './process/signals.js'
 
@@ -76,11 +77,14 @@ function version(): string {
 
 /** Runs the command with these arguments. Sets the exit code; returns when the server listens, or the command is done. */
 export async function main(argv: readonly string[]): Promise<void> {
+  const standstill = tellOfStandstill()
+  endWithReader()
   try {
     await command(argv)
   } catch (error) {
     endWith(error)
   }
+  standstill.done()
 }
 
 function endWith(error: unknown, format: LogFormat = 'text'): void {
@@ -174,10 +178,11 @@ async function runPlugins(flags: ReadonlyMap<string, string>, name: string | und
 async function runExplain(given: Arguments): Promise<void> {
   const { explainCommand } = await import('./process/explain-command.js')
   const warn = (text: string): void => void process.stderr.write(`skein: ${text}\n`)
+  // Also where a server is asked, which has its own.
+  const defaultPort = readPort(given.flags.get('dns.port') ?? '53', 'dns.port')
   const offline = async (): Promise<Offline> => {
     const { processContainer, scopesOf, servicesOf, withoutApis } = await import('./container.js')
     const container = withoutApis(processContainer(`Skein-${version()}`, 'text', process.stderr))
-    const defaultPort = readPort(given.flags.get('dns.port') ?? '53', 'dns.port')
     const configuration = readConfiguration(given.flags.get('conf'))
     return { configuration, services: servicesOf(container), makeScope: scopesOf(container), defaultPort }
   }
@@ -245,6 +250,7 @@ async function serve(flags: ReadonlyMap<string, string>, defaultPort: number, fo
       }
     )
   })
+  goOnWithoutReader()
   // A plugin's stray failure must not end what everybody is served by.
   onStrayFailure((text) => log.error(text))
   process.on('uncaughtException', (error) => log.error(`a plugin failed outside of a query: ${error.stack ?? error.message}`))

@@ -1,7 +1,7 @@
 /** The control socket and the admin HTTP end of a running server, and the commands that ask there. */
 
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { type RequestOptions, request } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -102,6 +102,22 @@ describe('skein reload', () => {
     })
     place.write(block('a:0'))
     expect((await place.skein('reload')).code).toBe(0)
+  })
+
+  test.each<[title: string, change: (place: Place) => void]>([
+    ['gone', (place) => rmSync(join(place.cwd, 'Corefile'))],
+    ['empty', (place) => place.write('')],
+    ['without a server block', (place) => place.write('# soon\n')]
+  ])('does not go over to the built-in default where the Corefile is %s', async (_title, change) => {
+    const place = new Place(block('a:0'))
+    await place.start()
+    change(place)
+    expect(await place.skein('reload')).toEqual({
+      code: 1,
+      out: '',
+      err: 'skein: not reloaded, and the server goes on as it was: Corefile is not there, or has no server block, and the server ran with some\n'
+    })
+    expect((await place.call('GET', '/server')).body.blocks).toMatchObject([{ keys: ['a:0'] }])
   })
 
   test('tells what is no mistake in the file too', async () => {

@@ -57,11 +57,19 @@ describe('without a server', () => {
   })
 })
 
+/** The names of all fields of a JSON value. */
+function fieldsOf(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  return [...(Array.isArray(value) ? [] : Object.keys(value)), ...Object.values(value).flatMap(fieldsOf)]
+}
+
 test('a running server is asked what it does, its cache included; its log tells nothing of that', async () => {
   const server = await startProcess(process.execPath, [MAIN, 'run'], { cwd: folder.path, env, ready: /stop: Ctrl-C/ })
   try {
     const [first, second] = [await explain('web.skydns.test', 'A'), await explain('web.skydns.test', 'A', '-json')]
     expect([first.code, steady(first.out), first.err]).toEqual([0, MISSED, ''])
+    const page = readFileSync(new URL('../../docs/explain.md', import.meta.url), 'utf8')
+    for (const field of new Set(fieldsOf(JSON.parse(second.out)))) expect(page).toContain(`\`${field}\``)
     const told = JSON.parse(second.out) as { pass: { steps: { layer: string; why?: string }[]; behind: string[] } }
     expect([told.pass.steps.map(({ layer, why }) => [layer, why]), told.pass.behind]).toEqual([[['cache', 'cached']], ['etcd']])
     expect(await explain('a', 'A', '-at', '192.0.2.1')).toMatchObject({
@@ -70,6 +78,7 @@ test('a running server is asked what it does, its cache included; its log tells 
         /^skein: explain: expected an address that the server listens on, one of 127\.0\.0\.1:\d+, not "192\.0\.2\.1"\n$/
       )
     })
+    expect(await explain('a', '-dns.port', 'x')).toMatchObject({ code: 2, out: '' })
     expect(server.output()).not.toContain('web.skydns.test')
   } finally {
     expect(await server.stop()).toBe(0)

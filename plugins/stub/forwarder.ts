@@ -54,7 +54,7 @@ export class Forwarder {
   handle(query: Query, next: Next): MaybePromise<Reply> {
     let trace: StoreTrace | undefined
     try {
-      trace = this.#zones.refresh()
+      trace = this.#zones.refresh(query.trace !== undefined)
     } catch (error) {
       const problem = thrownText(error)
       return query.fail('SERVFAIL', 'store-failed', { ra: true, problem })

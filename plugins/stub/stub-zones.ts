@@ -67,9 +67,12 @@ export class StubZones {
     for (const end of this.#watches) end()
   }
 
-  /** Reads the store where it has changed. Returns what was read of it; undefined without a store. Throws what the store throws. */
-  refresh(): StoreTrace | undefined {
-    if (this.#store !== undefined && this.#host.clock.now() >= this.#until) this.#read(this.#store)
+  /**
+   * Reads the store where it has changed, or where somebody wants to see what is read. Returns what was read of it; undefined without
+   * a store. Throws what the store throws.
+   */
+  refresh(anew = false): StoreTrace | undefined {
+    if (this.#store !== undefined && (anew || this.#host.clock.now() >= this.#until)) this.#read(this.#store)
     return this.#trace
   }
 

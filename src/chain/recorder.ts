@@ -1,59 +1,12 @@
 /** What a chain does with one query, noted layer by layer from outside: the layers know nothing of it. */
 import { type Place, placeText } from '../corefile/directive.js'
-import { Message, type Origin } from '../message/message.js'
+import type { Origin } from '../message/message.js'
 import { thrownText } from '../message/one-line.js'
-import { className, typeName } from '../message/registry.js'
-import { drop, type Handler, isPromiseLike, type MaybePromise, type Next, type Reply, type StoreTrace, storeReads } from '../plugin.js'
-import type { Query, Trace } from '../query.js'
+import type { Handler, Layer } from '../plugin.js'
+import type { Query } from '../query.js'
 import type { BuiltChain, Configured } from './build.js'
 import { type Chain, classesOf, compose, refuse, seesClass } from './compose.js'
-import { difference } from './difference.js'
-
-/** Where a reply comes from, as far as its origin says. */
-export interface Source {
-  readonly kind: string
-  /** The store's keys that it rests on, those found empty included; those whose names are not known any more are counted only. */
-  readonly keys?: readonly string[]
-  readonly unnamedKeys?: number
-  readonly revision?: number
-  readonly upstream?: string
-  /** Milliseconds. */
-  readonly rtt?: number
-  /** Seconds for which a cache has had it. */
-  readonly age?: number
-}
-
-/** What a layer did with a query, or the end of the chain, where `layer` is empty. */
-export interface Step {
-  readonly layer: string
-  readonly at: string
-  /** The question that it saw, `name TYPE`, where that is not the one that the chain was asked. */
-  readonly question?: string
-  readonly did: 'answered' | 'passed on' | 'changed the question' | 'changed the answer' | 'sent nothing' | 'failed'
-  /** The code of why the reply that it gave is so. */
-  readonly why?: string
-  /** What it changed of the reply, what it asked instead, or how it failed. */
-  readonly notes: readonly string[]
-  /** Its own milliseconds, without the layers behind it; its look-ups are its own. */
-  readonly took: number
-  readonly from?: Source
-  /** What it asked the server itself meanwhile. */
-  readonly lookUps: readonly Pass[]
-}
-
-/** One question to one server block's chain. */
-export interface Pass {
-  readonly question: string
-  readonly zone: string
-  /** Where the server block stands. */
-  readonly at: string
-  /** Layers as the query came to them. */
-  readonly steps: readonly Step[]
-  /** Layers of the chain that never saw it. */
-  readonly behind: readonly string[]
-  /** Milliseconds. */
-  readonly took: number
-}
+import { type Pass, questionOf, rounded, type Source, StepRecord } from './step.js'
 
 /** Names what was read: `undefined` for a hash that nobody can name. */
 export type NameKey = (hash: number) => string | undefined
@@ -100,13 +53,15 @@ export class Recorder {
 /** A pass that goes on. */
 export class PassRecord {
   readonly recorder: Recorder
-  /** A chain of the same layers, which are noted here; nobody observes it. */
+  /** A chain of the same layers, which are noted here; none of them observes it. */
   readonly chain: Chain
   readonly #layers: readonly Configured[]
   readonly #at: Place
   readonly #query: Query
   readonly #begun: number
   readonly #steps: StepRecord[] = []
+  #fault: string | undefined
+  #now: PassRecord | undefined
 
   constructor(recorder: Recorder, layers: readonly Configured[], at: Place, query: Query) {
     this.recorder = recorder
@@ -118,24 +73,46 @@ export class PassRecord {
     const handlers = layers.map(({ layer, directive }) =>
       this.#noted(directive.name, directive.at, layer.handle!.bind(layer), layer.reach?.zones)
     )
-    this.chain = { run: compose([...handlers, this.#noted('', at, end)]), observers: [], tellsErrors: true }
+    const observe: Layer['observe'] = (_query, { error }) => {
+      if (error !== undefined) this.#fault = thrownText(error)
+    }
+    this.chain = { run: compose([...handlers, this.#noted('', at, end)]), observers: [{ observe }], tellsErrors: true }
   }
 
   /** What was noted until now. */
   get told(): Pass {
+    const fault = this.#fault
+    const steps = this.#steps.map((step) => step.told(questionOf(this.#query)))
+    const isSaid = steps.some(({ did, notes }) => did === 'failed' && notes.some((note) => note === fault))
     return {
       question: questionOf(this.#query),
       zone: this.#query.zone,
       at: placeText(this.#at),
-      steps: this.#steps.map((step) => step.told(questionOf(this.#query))),
+      steps,
       behind: this.#unseen.map(({ directive }) => directive.name),
+      ...(this.#now !== undefined && { now: this.#now.told }),
+      ...(fault !== undefined && !isSaid && { fault }),
       took: rounded(Math.max(...this.#steps.map(({ ended }) => ended)) - this.#begun)
     }
   }
 
-  /** The layers that never saw the query, to be asked what they would say. */
-  rest(query: Query): PassRecord {
-    return new PassRecord(this.recorder, this.#unseen, this.#at, query)
+  /**
+   * A cache knows hashes of keys alone. Where one has answered, here or in a look-up, the layers behind it are asked: they name the
+   * keys by reading them again.
+   */
+  async askBehind(): Promise<void> {
+    if (this.told.steps.some(({ from }) => from?.kind === 'cache' && from.unnamedKeys !== undefined)) {
+      const { qname, qtype } = this.#query
+      // A question of its own: what the cache and the layers before it have noted of the other one is not for those behind.
+      const query = this.#query.ask(qname, qtype)
+      this.#now = new PassRecord(this.recorder, this.#unseen, this.#at, query)
+      try {
+        await this.#now.chain.run(query)
+      } catch {
+        // The step that failed says so.
+      }
+    }
+    for (const step of this.#steps) for (const lookUp of step.lookUps) await lookUp.askBehind()
   }
 
   get #unseen(): Configured[] {
@@ -150,165 +127,4 @@ export class PassRecord {
       return step.run(handle, query, next)
     }
   }
-}
-
-/** A layer that has a query; as the query's trace it takes the look-ups that are made for it. */
-export class StepRecord implements Trace {
-  readonly recorder: Recorder
-  readonly at: Place
-  readonly #layer: string
-  readonly #query: Query
-  readonly #begun: number
-  readonly #received: Reply[] = []
-  readonly #asked: Query[] = []
-  readonly #lookUps: PassRecord[] = []
-  readonly #isElsewhere: boolean
-  readonly #traceBefore: StoreTrace | undefined
-  /** What it had read of the store when it passed the query on. */
-  #passed: Origin | undefined
-  #behindMs = 0
-  #ended: number | undefined
-  #reply: Reply | undefined
-  #failure: string | undefined
-
-  /** `zones` are those that the layer says it is for. */
-  constructor(recorder: Recorder, layer: string, at: Place, query: Query, zones: readonly string[] | undefined) {
-    this.recorder = recorder
-    this.at = at
-    this.#isElsewhere = zones !== undefined && query.within(zones) === undefined
-    this.#layer = layer
-    this.#query = query
-    this.#begun = recorder.now()
-    this.#traceBefore = query.get(storeReads)
-  }
-
-  now(): number {
-    return this.recorder.now()
-  }
-
-  /** When it gave its reply; now, where it has not. */
-  get ended(): number {
-    return this.#ended ?? this.now()
-  }
-
-  /** Notes a look-up of the server for itself. */
-  lookUp(built: BuiltChain, query: Query): Chain {
-    const pass = this.recorder.pass(built, query)
-    this.#lookUps.push(pass)
-    return pass.chain
-  }
-
-  run(handle: Handler, query: Query, next: Next): MaybePromise<Reply> {
-    return settling(
-      () => handle(query.traced(this), (asked) => this.#ask(asked, next)),
-      (outcome) => {
-        this.#ended = this.now()
-        if ('error' in outcome) this.#failure = thrownText(outcome.error)
-        else if (isReply(outcome.reply)) this.#reply = outcome.reply
-        else this.#failure = 'it returned no reply'
-      }
-    )
-  }
-
-  #ask(asked: Query, next: Next): MaybePromise<Reply> {
-    const begun = this.now()
-    this.#asked.push(asked)
-    const trace = asked.get(storeReads)
-    if (trace !== undefined && trace !== this.#traceBefore) this.#passed = { kind: 'store', ...trace }
-    return settling(
-      () => next(asked),
-      (outcome) => {
-        this.#behindMs += this.now() - begun
-        if ('reply' in outcome && isReply(outcome.reply)) this.#received.push(outcome.reply)
-      }
-    )
-  }
-
-  told(asked: string): Step {
-    const reply = this.#reply
-    const message = typeof reply === 'object' ? reply : undefined
-    const own = questionOf(this.#query)
-    const did = this.#did()
-    // What it handed on was said, and is told of, by a layer behind it.
-    const said = message !== undefined && this.#isOwn(message) ? message : undefined
-    const from = this.recorder.sourceOf(said?.origin ?? this.#passed)
-    return {
-      layer: this.#layer,
-      at: placeText(this.at),
-      ...(own !== asked && { question: own }),
-      did,
-      ...(said?.why !== undefined && { why: said.why }),
-      notes: this.#notes(message),
-      took: rounded(Math.max(0, this.ended - this.#begun - this.#behindMs)),
-      ...(from !== undefined && { from }),
-      lookUps: this.#lookUps.map(({ told }) => told)
-    }
-  }
-
-  /** Whether a reply is not, by its reason, one that came from behind. */
-  #isOwn(reply: Message): boolean {
-    return this.#received.every((other) => typeof other !== 'object' || other.why !== reply.why)
-  }
-
-  #did(): Step['did'] {
-    if (this.#failure !== undefined) return 'failed'
-    const reply = this.#reply
-    if (typeof reply === 'symbol' && !this.#received.includes(reply)) return 'sent nothing'
-    if (this.#received.length === 0) return 'answered'
-    if (!this.#received.some((other) => isSame(other, reply))) return 'changed the answer'
-    return this.#asked.some((query) => questionOf(query) !== questionOf(this.#query)) ? 'changed the question' : 'passed on'
-  }
-
-  #notes(reply: Message | undefined): string[] {
-    const others = this.#asked.map(questionOf).filter((asked) => asked !== questionOf(this.#query))
-    const last = this.#received.at(-1)
-    return [
-      ...(this.#failure === undefined ? [] : [this.#failure]),
-      ...(reply?.problem === undefined || this.#received.includes(reply) ? [] : [reply.problem]),
-      ...(this.#isElsewhere && this.#did() === 'passed on' ? ['the name is in none of its zones'] : []),
-      ...others.map((asked) => `asked ${asked} of the layers behind it`),
-      ...(reply === undefined || typeof last !== 'object' || last === reply ? [] : difference(last, reply))
-    ]
-  }
-}
-
-/** What a layer gave, be it a reply or not. */
-type Outcome = { readonly reply: Reply } | { readonly error: unknown }
-
-/** Runs, and tells of the outcome before anybody else has it. Synchronous where `run` is. */
-function settling(run: () => MaybePromise<Reply>, settled: (outcome: Outcome) => void): MaybePromise<Reply> {
-  const end = (reply: Reply): Reply => {
-    settled({ reply })
-    return reply
-  }
-  const fail = (error: unknown): never => {
-    settled({ error })
-    throw error
-  }
-  let reply: MaybePromise<Reply>
-  try {
-    reply = run()
-  } catch (error) {
-    return fail(error)
-  }
-  return isPromiseLike(reply) ? Promise.resolve(reply).then(end, fail) : end(reply)
-}
-
-/** A plugin in JavaScript may return anything. */
-function isReply(reply: unknown): reply is Reply {
-  return reply === drop || reply instanceof Message
-}
-
-function isSame(one: Reply, other: Reply | undefined): boolean {
-  return one === other || (typeof one === 'object' && typeof other === 'object' && difference(one, other).length === 0)
-}
-
-/** `name TYPE`, with the class where that is not IN. */
-export function questionOf({ question: { qname, qtype, qclass } }: Query): string {
-  return `${qname} ${typeName(qtype)}${qclass === 1 ? '' : ` ${className(qclass)}`}`
-}
-
-/** To a microsecond. */
-export function rounded(milliseconds: number): number {
-  return Math.round(milliseconds * 1000) / 1000
 }

@@ -105,6 +105,13 @@ describe('turns away', () => {
 
   test.each([
     ['FORMERR', 'malformed', 0, `0100 0001 0001 0000 0001 ${question} ${soa} ${opt}`],
+    ['FORMERR', 'malformed', 0, `0100 ${one} 0001 ${question} ${opt} 00`],
+    ['FORMERR', 'malformed', 0, `0100 ${one} 0002 ${question} ${opt}`],
+    ['FORMERR', 'malformed', 0, `0100 ${one} 0003 ${question} ${opt}`],
+    ['FORMERR', 'malformed', 0, `0100 ${one} 0002 ${question} ${opt} ${opt}`],
+    ['FORMERR', 'malformed', 0, `0100 ${one} 0002 ${question} ${opt} c0`],
+    ['FORMERR', 'malformed', 0, `0100 ${one} 0001 ${question} 00 0029 1000 00000000 0004 0064 0001`],
+    ['NOTIMP', 'not-implemented', 21, `1000 ${one} 0002 ${question} ${opt} c0`],
     ['NOTIMP', 'not-implemented', 21, `1000 ${one} 0001 ${question} ${opt}`],
     ['BADVERS', 'edns-version', 0, `0100 ${one} 0001 ${question} 00 0029 1000 00010000 0000`]
   ])('%s with the reason %s where the request has EDNS', (rcode, reason, code, octets) => {

@@ -47,28 +47,33 @@ export function readQuestion(octets: Uint8Array): Question {
 
 /**
  * The OPT record of a message whose records from `at` on are `counts` (answer, authority, additional); checks the frame of
- * every record and that nothing stands behind the last. Rdata is not looked into.
+ * every record and that nothing stands behind the last. Rdata is not looked into. Throws FormatError, and OptError where that
+ * is behind an OPT record or inside of it.
  */
 export function readFrame(octets: Uint8Array, at: number, answers: number, authorities: number, additionals: number): Edns | undefined {
   let edns: Edns | undefined
   const total = answers + authorities + additionals
   let next = at
-  for (let i = 0; i < total; i++) {
-    const start = next
-    const fixed = skipName(octets, start)
-    if (fixed + 10 > octets.length) throw new FormatError('a record runs past the end of the message')
-    next = fixed + 10 + u16(octets, fixed + 8)
-    if (next > octets.length) throw new FormatError('rdata runs past the end of the message')
-    if (u16(octets, fixed) !== TYPE_OPT) continue
-    // RFC 6891 §6.1.1: one, in the additional section, owned by the root.
-    if (i < answers + authorities || edns !== undefined || octets[start] !== 0) throw new FormatError('an OPT record where none may be')
-    edns = readOpt(octets, fixed, next)
+  try {
+    for (let i = 0; i < total; i++) {
+      const start = next
+      const fixed = skipName(octets, start)
+      if (fixed + 10 > octets.length) throw new FormatError('a record runs past the end of the message')
+      next = fixed + 10 + u16(octets, fixed + 8)
+      if (next > octets.length) throw new FormatError('rdata runs past the end of the message')
+      if (u16(octets, fixed) !== TYPE_OPT) continue
+      // RFC 6891 §6.1.1: one, in the additional section, owned by the root.
+      if (i < answers + authorities || edns !== undefined || octets[start] !== 0) throw new FormatError('an OPT record where none may be')
+      edns = readOpt(octets, fixed, next)
+    }
+    if (next !== octets.length) throw new FormatError('octets behind the last record')
+  } catch (error) {
+    throw edns !== undefined && error instanceof FormatError ? new OptError(error.message) : error
   }
-  if (next !== octets.length) throw new FormatError('octets behind the last record')
   return edns
 }
 
-/** An OPT record whose options do not fill it: its own error, since the reply must carry an OPT record. */
+/** A malformed message with an OPT record: its own error, since the reply must carry one as well (RFC 6891 §6.1.1). */
 export class OptError extends FormatError {}
 
 function readOpt(octets: Uint8Array, fixed: number, end: number): Edns {

@@ -13,7 +13,12 @@ afterEach(() => {
 })
 
 const CALLS: readonly AdminCall[] = [
-  { method: 'GET', path: '/server', answer: ({ searchParams }) => ({ body: { name: searchParams.get('name') } }) },
+  {
+    method: 'GET',
+    path: '/server',
+    parameters: ['name', 'x'],
+    answer: (given) => ({ body: { name: null, ...Object.fromEntries(given) } })
+  },
   { method: 'POST', path: '/reload', answer: async () => ({ status: 409, body: { error: 'no' } }) },
   {
     method: 'GET',
@@ -76,6 +81,28 @@ describe('a call is answered with JSON', () => {
     expect(answered.slice(0, 2)).toEqual([status, body])
     expect(answered[2]).toMatchObject(headers)
     expect(told).toEqual([])
+  })
+
+  test.each<[path: string, body: object]>([
+    ['/server?name=a%20b%2B+%5C000%26=%3d', { name: 'a b+ \\000&==' }],
+    ['/server?&x=&name=b%C3%BCcher&', { x: '', name: 'bücher' }],
+    ['/server?name', { name: '' }]
+  ])('the parameters of %s are read', async (path, body) => {
+    expect((await ask({ path })).slice(0, 2)).toEqual([200, body])
+  })
+
+  test.each<[path: string, error: string, method?: string]>([
+    ['/server?nam=a', 'GET /server: expected name, x alone, not "nam"'],
+    ['/server?Name=a', 'GET /server: expected name, x alone, not "Name"'],
+    ['/server?=a', 'GET /server: expected name, x alone, not ""'],
+    ['/server?name=a&x=&name=b', 'GET /server: expected name once'],
+    ['/server?name=a%zz', 'expected percent-encoded UTF-8, not "name=a%zz"'],
+    ['/server?name=%ff', 'expected percent-encoded UTF-8, not "name=%ff"'],
+    ['/server?%=a', 'expected percent-encoded UTF-8, not "%=a"'],
+    ['/reload?dry=1', 'POST /reload: expected no parameter, not "dry"', 'POST'],
+    [`/server?${'x'.repeat(61)}=1`, `GET /server: expected name, x alone, not "${'x'.repeat(60)}…"`]
+  ])('the parameters of %s are refused', async (path, error, method = 'GET') => {
+    expect((await ask({ path, method })).slice(0, 2)).toEqual([400, { error }])
   })
 
   test('500 where it fails, with a line for the log', async () => {

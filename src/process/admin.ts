@@ -2,12 +2,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { resolve } from 'node:path'
 import type { ProcessServices } from '../chain/scope.js'
-import { ConfigError, type Place } from '../corefile/directive.js'
+import { ConfigError, type Place, shown } from '../corefile/directive.js'
 import { shownEndpoint } from '../listen/addresses.js'
 import { namedThrownText, thrownText } from '../message/one-line.js'
 import type { MaybePromise } from '../plugin.js'
 import { browserRefusal, type KeysGuard, tokenRefusal } from '../store/keys-guard.js'
-import { askedOf, ExplainError, explain } from './explain.js'
+import { explain } from './explain.js'
+import { askedOf, EXPLAIN_PARAMETERS, ExplainError } from './explain-question.js'
 import type { BuiltBlock } from './plan.js'
 import { configurationHash, type Reloader } from './reload.js'
 import type { RunningServer } from './run.js'
@@ -18,11 +19,16 @@ export interface AdminAnswer {
   readonly body: object
 }
 
+/** The parameters of a call, by name. */
+export type Given = ReadonlyMap<string, string>
+
 /** A call, and what answers it. `GET` is for what changes nothing. */
 export interface AdminCall {
   readonly method: 'GET' | 'POST'
   readonly path: string
-  answer(url: URL): MaybePromise<AdminAnswer>
+  /** The names of its parameters; it has none where left out. */
+  readonly parameters?: readonly string[]
+  answer(given: Given): MaybePromise<AdminAnswer>
 }
 
 /** Answers requests of node:http. */
@@ -32,7 +38,7 @@ export type AdminHandler = (request: IncomingMessage, response: ServerResponse) 
 export function adminCalls(server: RunningServer, reloader: Reloader, services: ProcessServices): readonly AdminCall[] {
   return [
     { method: 'GET', path: '/server', answer: () => ({ body: serverState(server, reloader, services) }) },
-    { method: 'GET', path: '/explain', answer: (url) => explained(server, url) },
+    { method: 'GET', path: '/explain', parameters: EXPLAIN_PARAMETERS, answer: (given) => explained(server, given) },
     { method: 'POST', path: '/reload', answer: () => reload(reloader) }
   ]
 }
@@ -59,7 +65,10 @@ async function respond(request: IncomingMessage, response: ServerResponse, calls
   const there = calls.filter(({ path }) => path === url?.pathname)
   const method = request.method === 'HEAD' ? 'GET' : request.method
   const call = there.find((each) => each.method === method)
-  if (url !== undefined && call !== undefined) return send(request, response, await call.answer(url))
+  if (url !== undefined && call !== undefined) {
+    const given = parametersOf(url, call)
+    return send(request, response, typeof given === 'string' ? failure(400, given) : await call.answer(given))
+  }
   if (there.length === 0)
     return send(request, response, failure(404, `there is no such call, expected ${calls.map(shownCall).join(' or ')}`))
   response.setHeader('Allow', there.flatMap((each) => (each.method === 'GET' ? ['GET', 'HEAD'] : [each.method])).join(', '))
@@ -70,6 +79,31 @@ async function respond(request: IncomingMessage, response: ServerResponse, calls
 function urlOf({ url = '' }: IncomingMessage): URL | undefined {
   const base = 'http://server'
   return url.startsWith('/') && URL.canParse(`${base}${url}`) ? new URL(`${base}${url}`) : undefined
+}
+
+/** In words where they are not what the call takes. URLSearchParams would take what is no UTF-8 for another text than was meant. */
+function parametersOf({ search }: URL, call: AdminCall): Given | string {
+  const { parameters = [] } = call
+  const given = new Map<string, string>()
+  for (const part of search.slice(1).split('&').filter(Boolean)) {
+    const [, ...words] = /^([^=]*)=?(.*)$/s.exec(part)!
+    const [name, value] = words.map(decoded)
+    if (name === undefined || value === undefined) return `expected percent-encoded UTF-8, not ${shown(part)}`
+    if (!parameters.includes(name))
+      return `${shownCall(call)}: expected ${parameters.length === 0 ? 'no parameter' : `${parameters.join(', ')} alone`}, not ${shown(name)}`
+    if (given.has(name)) return `${shownCall(call)}: expected ${name} once`
+    given.set(name, value)
+  }
+  return given
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    // It is the only thing that is thrown.
+    return undefined
+  }
 }
 
 function shownCall({ method, path }: AdminCall): string {
@@ -106,9 +140,9 @@ async function reload(reloader: Reloader): Promise<AdminAnswer> {
 }
 
 /** 400 where it cannot be asked. */
-async function explained({ instance }: RunningServer, url: URL): Promise<AdminAnswer> {
+async function explained({ instance }: RunningServer, given: Given): Promise<AdminAnswer> {
   try {
-    return { body: await explain(instance, askedOf(url)) }
+    return { body: await explain(instance, askedOf(given)) }
   } catch (error) {
     if (error instanceof ExplainError) return failure(400, error.message)
     throw error

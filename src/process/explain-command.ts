@@ -1,11 +1,13 @@
 /** `skein explain`: asks the server that runs with a Corefile, or where none does its chain alone, set up for this one question. */
 import { startAll, stopAll } from '../chain/lifecycle.js'
 import type { ProcessServices } from '../chain/scope.js'
+import { oneLine } from '../message/one-line.js'
 import { REASONS } from '../message/reasons.js'
 import { type Arguments, UsageError } from './arguments.js'
 import { type Configuration, isStdin } from './configuration.js'
-import { askServer, NoServerError } from './control-client.js'
-import { type Asked, ExplainError, type Explained, explain } from './explain.js'
+import { askServer, NoServerError, otherVersion } from './control-client.js'
+import { type Explained, explain } from './explain.js'
+import { type Asked, ExplainError } from './explain-question.js'
 import { explainText } from './explain-text.js'
 import { buildInstance, type MakeScope } from './instance.js'
 
@@ -17,6 +19,9 @@ export interface Offline {
   readonly makeScope: MakeScope
   readonly defaultPort: number
 }
+
+/** Longer than an explanation takes at most. */
+const OFFLINE_MS = 60_000
 
 /** Explains what the command line asks; gives what is printed. `offline` is called where no server runs, `tell` is told so. */
 export async function explainCommand(
@@ -42,7 +47,8 @@ async function explainRunning(asked: Asked, file: string | undefined): Promise<E
   const given = Object.entries(asked).flatMap(([name, value]) => (value === undefined || value === false ? [] : [[name, String(value)]]))
   try {
     const { body } = await askServer('GET', `/explain?${new URLSearchParams(given)}`, { file })
-    if (typeof body === 'object' && body !== null && 'error' in body) throw new ExplainError(String(body.error))
+    if ('error' in body) throw new ExplainError(oneLine(String(body.error)))
+    if (!('question' in body && 'took' in body)) throw otherVersion()
     return body as Explained
   } catch (error) {
     if (error instanceof NoServerError) return undefined
@@ -50,9 +56,19 @@ async function explainRunning(asked: Asked, file: string | undefined): Promise<E
   }
 }
 
-function withoutServer(asked: Asked, offline: Offline, tell: (text: string) => void): Promise<Explained> {
+async function withoutServer(asked: Asked, offline: Offline, tell: (text: string) => void): Promise<Explained> {
   tell(`no server runs with ${offline.configuration.file}: its chain is set up for this question alone`)
-  return explainOffline(asked, offline)
+  let timer: NodeJS.Timeout | undefined
+  // Where a plugin never comes to an end nothing else would keep the process, which would end without a word.
+  const late = new Promise<never>((_resolve, reject) => {
+    const error = new ExplainError(`explain: the plugins have not started and stopped within ${OFFLINE_MS / 1000} s`)
+    timer = setTimeout(() => reject(error), OFFLINE_MS)
+  })
+  try {
+    return await Promise.race([explainOffline(asked, offline), late])
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 /** What the chain of a configuration does with a question. Nothing listens; stores and upstreams are the real ones. */

@@ -1,32 +1,38 @@
 /** What `skein explain` prints. */
-import type { Pass, Source, Step } from '../chain/recorder.js'
-import type { Explained, ShownReply } from './explain.js'
+import type { Pass, Source, Step } from '../chain/step.js'
+import { type Explained, LONGEST_MS, type ShownReply } from './explain.js'
 
 /** The layers' column is as wide as its longest name, within bounds. */
 const MOST_NAME = 16
 
 /** The whole text, lines ended. `sentence` says what a reason code means, where it is known. */
 export function explainText(
-  { question, client, do: dnssecOk, at, reply, pass, behind, took }: Explained,
+  { question, client, do: dnssecOk, at, reply, pass, took }: Explained,
   sentence: (why: string) => string | undefined
 ): string {
   const lines = [
     `${question} of ${client}${dnssecOk ? ', with DO' : ''}, asked at ${at}`,
     '',
     ...(pass === undefined ? ['no server block there has this name: it is answered before any chain'] : passLines(pass, '', sentence)),
-    ...(behind === undefined ? [] : ['', 'behind the cache, asked now:', ...passLines(behind, '', sentence)]),
     '',
-    ...(reply === undefined ? ['nothing is sent'] : replyLines(reply, took))
+    ...(reply === undefined ? [nothingSent(pass)] : replyLines(reply, took))
   ]
   return `${lines.join('\n')}\n`
 }
 
-function passLines({ zone, at, steps, behind }: Pass, indent: string, sentence: (why: string) => string | undefined): string[] {
+function nothingSent(pass: Pass | undefined): string {
+  const isWaiting = pass?.steps.some(({ did }) => did === 'is waiting') === true
+  return isWaiting ? `nothing was sent within ${LONGEST_MS / 1000} s` : 'nothing is sent'
+}
+
+function passLines({ zone, at, steps, behind, now, fault }: Pass, indent: string, sentence: (why: string) => string | undefined): string[] {
   const width = Math.min(MOST_NAME, Math.max(...steps.map(({ layer }) => (layer || 'end').length), 'behind'.length))
   return [
     `${indent}${zone} in the server block ${at}`,
     ...steps.flatMap((step) => stepLines(step, width, `${indent}  `, sentence)),
-    ...(behind.length === 0 ? [] : [`${indent}  ${'behind'.padEnd(width)}  not asked: ${behind.join(', ')}`])
+    ...(behind.length === 0 ? [] : [`${indent}  ${'behind'.padEnd(width)}  not asked: ${behind.join(', ')}`]),
+    ...(now === undefined ? [] : [`${indent}  behind the cache, asked now:`, ...passLines(now, `${indent}    `, sentence)]),
+    ...(fault === undefined ? [] : [`${indent}  ${'fault'.padEnd(width)}  ${fault}`])
   ]
 }
 

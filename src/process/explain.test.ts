@@ -3,8 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { serverOf, TestClock, type TestServer } from 'skein/testing'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
-import type { Pass } from '../chain/recorder.js'
-import { type Asked, explain } from './explain.js'
+import type { Pass } from '../chain/step.js'
+import type { Message } from '../message/message.js'
+import { drop, type Next } from '../plugin.js'
+import type { Query } from '../query.js'
+import { witnesses } from '../store/reading.js'
+import { explain } from './explain.js'
+import type { Asked } from './explain-question.js'
 import { explainText } from './explain-text.js'
 
 const COREFILE = `. {
@@ -31,10 +36,10 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.stop()
 })
 
-async function server(corefile = COREFILE): Promise<TestServer> {
+async function server(corefile = COREFILE, served: Record<string, unknown> = services): Promise<TestServer> {
   // Every second draw swaps.
   const started = await serverOf(corefile, {
-    services,
+    services: served,
     clock: new TestClock(),
     random: { below: (limit) => limit - 1 - (limit > 1 ? 1 : 0) }
   })
@@ -91,11 +96,36 @@ describe('an explanation tells, of the chain that answers', () => {
     const clock = started.instance.serving.clock as TestClock
     await started.ask('web.skydns.test. A', { edns: 1232 })
     clock.advance(12_400)
-    const { pass, behind, reply } = await explain(started.instance, { name: 'web.skydns.test', type: 'A' })
+    const explained = await explain(started.instance, { name: 'web.skydns.test', type: 'A' })
+    const { pass, reply } = explained
     expect(outline(pass!)).toBe('loadbalance passed on; cache answered cached; behind etcd whoami')
     expect(pass?.steps.at(-1)?.from).toEqual({ kind: 'cache', keys: ['/skydns/test/skydns/web'], revision: 5, age: 12 })
-    expect(outline(behind!)).toBe('etcd answered found; behind whoami')
+    expect(outline(pass!.now!)).toBe('etcd answered found; behind whoami')
     expect(reply?.answer).toEqual(['web.skydns.test. 3588 A 10.0.0.1'])
+    expect(explainText(explained, () => undefined)).toContain(`
+  behind       not asked: etcd, whoami
+  behind the cache, asked now:
+    . in the server block Corefile:1
+      etcd    answered: found, 0 ms
+              from store, revision 5, read /skydns/test/skydns/web
+      behind  not asked: whoami
+
+NOERROR`)
+  })
+
+  test('which keys the answer of a cache inside of a look-up rests on', async () => {
+    const [from, to] = [
+      'skydns.test {\n  etcd skydns.test {\n    store ./data\n  }\n}',
+      '. {\n  cache\n  etcd b.test {\n    store ./data\n  }\n}'
+    ]
+    const store = { '/skydns/test/skydns/out': { host: 'web.b.test' }, '/skydns/test/b/web': { host: '10.0.0.1' } }
+    const started = await server(`${from}\n${to}`, store)
+    await explain(started.instance, { name: 'web.b.test', type: 'A' })
+    const { pass } = await explain(started.instance, { name: 'out.skydns.test', type: 'A' })
+    expect(outline(pass!)).toBe('etcd answered found [web.b.test. A: cache answered cached; behind etcd]')
+    const [step] = pass!.steps
+    expect([step!.from?.keys, step!.from?.unnamedKeys]).toEqual([['/skydns/test/skydns/out', '/skydns/test/b/web'], undefined])
+    expect(outline(step!.lookUps[0]!.now!)).toBe('etcd answered found')
   })
 
   test('what each layer took, without those behind it', async () => {
@@ -150,49 +180,143 @@ describe('an explanation tells, of the chain that answers', () => {
   })
 })
 
+describe('what a layer does with the layers behind it is told,', () => {
+  const elsewhere = (query: Query): Query => query.with({ qname: 'else.test.' })
+
+  test.each<[title: string, handle: (query: Query, next: Next) => unknown, step: string]>([
+    ['it passes on', (query, next) => next(query), 'passed on'],
+    ['it asks something else', (query, next) => next(elsewhere(query)), 'changed the question: asked else.test. A of the layers behind it'],
+    [
+      'it asks something else as well',
+      async (query, next) => (await Promise.all([next(query), next(elsewhere(query))]))[0],
+      'passed on: asked else.test. A of the layers behind it'
+    ],
+    [
+      'it asks as another client',
+      (query, next) => next(query.with({ client: { ...query.client, address: '192.0.2.9' } })),
+      'passed on: asked of the layers behind it as 192.0.2.9'
+    ],
+    [
+      'it answers without waiting for them',
+      (query, next) => {
+        void Promise.resolve().then(() => next(query))
+        return query.fail('REFUSED', 'mine')
+      },
+      'answered mine: asked of the layers behind it, and did not wait'
+    ],
+    [
+      'it asks them, and answers by itself before they do',
+      async (query, next) => {
+        void next(query.with({ qname: 'late.test.' }))
+        return query.fail('REFUSED', 'mine')
+      },
+      'answered mine: asked late.test. A of the layers behind it, and did not wait'
+    ],
+    [
+      'it answers where they have failed',
+      async (query, next) => {
+        try {
+          return await next(query.with({ qname: 'fails.test.' }))
+        } catch {
+          return query.fail('REFUSED', 'mine')
+        }
+      },
+      'changed the answer mine: asked fails.test. A of the layers behind it, which failed'
+    ],
+    [
+      'it changes what they answer',
+      async (query, next) => ((await next(query)) as Message).with({ rcode: 'NXDOMAIN', why: 'mine' }),
+      'changed the answer mine: rcode: NOERROR, now NXDOMAIN'
+    ],
+    ['it drops what they answer', async (query, next) => (await next(query)) && drop, 'sent nothing']
+  ])('%s', async (_title, handle, expected) => {
+    const started = await server('. {\n  loadbalance\n  whoami\n}')
+    const [first, last] = started.instance.blocks[0]!.chain.configured
+    Object.assign(first!.layer, { handle })
+    const answers = last!.layer.handle!.bind(last!.layer)
+    const behind = async (query: Query, next: Next): Promise<unknown> => {
+      if (query.qname === 'fails.test.') throw new Error('no')
+      if (query.qname === 'late.test.') await new Promise((resolve) => setTimeout(resolve, 20))
+      return answers(query, next)
+    }
+    Object.assign(last!.layer, { handle: behind })
+    const { pass } = await explain(started.instance, { name: 'a.test', type: 'A' })
+    const { did, why, notes } = pass!.steps[0]!
+    expect(`${did}${why === undefined ? '' : ` ${why}`}${notes.length === 0 ? '' : `: ${notes.join('; ')}`}`).toBe(expected)
+  })
+})
+
+describe('what a plugin does wrong is told of, and what the client gets then', () => {
+  const reply = (parts: object) => (query: Query) => query.reply(parts)
+  const hostile = 'one\n[ERROR] two\u001b[31m\u009b'
+
+  test.each<[title: string, handle: (query: Query, next: Next) => unknown, steps: string[], fault: string | undefined]>([
+    ['it throws nothing', () => Promise.reject(), ['failed: undefined'], undefined],
+    [
+      'it gives what is no reply',
+      () => 5,
+      ['failed: it returned no reply'],
+      'a plugin returned no reply: did it forget to return next(query)?'
+    ],
+    [
+      'it gives nothing, later',
+      async () => undefined,
+      ['failed: it returned no reply'],
+      'a plugin returned no reply: did it forget to return next(query)?'
+    ],
+    [
+      'it gives what cannot be written',
+      reply({ answer: [{ owner: 'a.', type: 'A', ttl: 5, rdata: 'zz' }], why: 'found' }),
+      ['answered found'],
+      'the rdata of a. A must be an IPv4 address, not "zz"'
+    ],
+    [
+      'its words are for several lines, and for a terminal',
+      reply({ rcode: 'SERVFAIL', why: hostile, problem: hostile, extendedErrors: [{ code: 0, text: hostile }] }),
+      ['answered one [ERROR] two [31m: one [ERROR] two [31m'],
+      undefined
+    ],
+    ['it asks twice', (query, next) => next(query) && next(query), ['passed on', 'answered whoami', 'answered whoami'], undefined]
+  ])('%s', async (_title, handle, expected, fault) => {
+    const started = await server('. {\n  loadbalance\n  whoami\n}')
+    const { layer } = started.instance.blocks[0]!.chain.configured[0]!
+    Object.assign(layer, { handle })
+    const explained = await explain(started.instance, { name: 'a.example', type: 'A' })
+    const { pass, reply: got } = explained
+    expect(
+      pass?.steps.map(
+        ({ did, why, notes }) => `${did}${why === undefined ? '' : ` ${why}`}${notes.length === 0 ? '' : `: ${notes.join('; ')}`}`
+      )
+    ).toEqual(expected)
+    expect(pass?.fault).toBe(fault)
+    expect(got?.rcode).toBe(fault !== undefined || !expected[0]!.startsWith('passed') ? 'SERVFAIL' : 'NOERROR')
+    const text = explainText(explained, () => undefined)
+    expect(text).not.toMatch(/^\[ERROR\]|[^\P{Cc}\n]/mu)
+    if (fault !== undefined) expect(text).toContain(`fault   ${' '.repeat('loadbalance'.length - 'fault '.length)}${fault}`)
+  })
+
+  test('it never answers, which holds up the explanation for 20 s alone; keys are not noted any longer then', async () => {
+    const started = await server()
+    const clock = started.instance.serving.clock as TestClock
+    const { layer } = started.instance.blocks[0]!.chain.configured.find(({ directive }) => directive.name === 'etcd')!
+    Object.assign(layer, { handle: () => new Promise(() => {}) })
+    const explaining = explain(started.instance, { name: 'web.skydns.test', type: 'A' })
+    clock.advance(19_999)
+    expect(witnesses.size).toBe(1)
+    clock.advance(1)
+    const explained = await explaining
+    expect(outline(explained.pass!)).toBe('loadbalance is waiting; cache is waiting; etcd is waiting; behind whoami')
+    expect([explained.reply, witnesses.size]).toEqual([undefined, 0])
+    expect(explainText(explained, () => undefined)).toMatch(/\nnothing was sent within 20 s\n$/)
+  })
+})
+
 test('nobody who counts or logs queries is told of one that is explained', async () => {
   const started = await server()
   await explain(started.instance, { name: 'web.skydns.test', type: 'A' })
   expect(started.log.lines).toEqual([])
   await started.ask('web.skydns.test. A')
   expect(started.log.lines).toHaveLength(1)
-})
-
-describe('a question that cannot be asked is one line', () => {
-  test.each<[asked: Asked, message: string]>([
-    [{ name: 'a..b', type: 'A' }, 'explain: expected a name such as www.example.org, not "a..b"'],
-    [{ name: 'a', type: 'AAAAA' }, 'explain: expected a type such as A, not "AAAAA"'],
-    [{ name: 'a', type: 'A', class: 'X' }, 'explain: expected a class such as IN or CH, not "X"'],
-    [{ name: 'a', type: 'A', client: 'me' }, 'explain: expected an address as client, not "me"'],
-    [
-      { name: 'a', type: 'A', at: '192.0.2.1:53' },
-      'explain: expected an address that the server listens on, one of 0.0.0.0:53, [::]:53, not "192.0.2.1:53"'
-    ]
-  ])('%j', async (asked, message) => {
-    await expect(explain((await server()).instance, asked)).rejects.toThrow(message)
-  })
-})
-
-describe('the address that is asked', () => {
-  const corefile = `a.test {\n  bind 127.0.0.1\n  whoami\n}\nb.test {\n  bind ::1\n  whoami\n}\nc.test:5353 {\n  whoami\n}`
-
-  test.each<[asked: Partial<Asked>, at: string]>([
-    [{ name: 'x.b.test' }, '[::1]:53'],
-    [{ name: 'x.a.test' }, '127.0.0.1:53'],
-    [{ name: 'elsewhere.test' }, '127.0.0.1:53'],
-    [{ name: 'c.test', client: '2001:db8::1' }, '[::]:5353'],
-    [{ name: 'c.test' }, '0.0.0.0:5353'],
-    [{ name: 'c.test', at: '::1' }, '[::1]:53'],
-    [{ name: 'c.test', at: ':5353' }, '0.0.0.0:5353'],
-    [{ name: 'c.test', at: '127.0.0.1:5353' }, '0.0.0.0:5353']
-  ])('%j', async (asked, at) => {
-    expect((await explain((await server(corefile)).instance, { name: '', type: 'A', ...asked })).at).toBe(at)
-  })
-
-  test('where no server block there has the name, no chain is asked', async () => {
-    const { pass, reply } = await explain((await server(corefile)).instance, { name: 'elsewhere.test', type: 'A' })
-    expect([pass, reply?.rcode]).toEqual([undefined, 'REFUSED'])
-  })
 })
 
 test('as text it is read from top to bottom', async () => {

@@ -49,7 +49,6 @@ export async function kv(argv: readonly string[]): Promise<void> {
   const asked = verbArguments(verb, rest, flags)
   const input = await inputOf(verb, rest)
   const folder = resolve(flags.get('store') ?? storeOfCorefile(flags.get('conf')))
-  whenReaderGoes()
   if (existsSync(folder) && (await isLocked(folder))) return askServer(folder, verb, asked, input)
   if (!existsSync(folder) && verb !== 'put' && verb !== 'import')
     throw new StoreError(`there is no store in ${folder}: name its folder with -store`)
@@ -137,14 +136,6 @@ async function inputOf(verb: Verb, [first, second]: readonly string[]): Promise<
     const { code, message } = error as NodeJS.ErrnoException
     throw new StoreError(`cannot read ${first}: ${code === 'ENOENT' ? 'there is no such file' : message}`, { cause: error })
   }
-}
-
-/** Who reads our output, `head` say, may have had enough: then there is nothing left to do, and nothing wrong. */
-function whenReaderGoes(): void {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(0)
-    throw error
-  })
 }
 
 async function textOf(stream: AsyncIterable<Buffer | string>): Promise<string> {

@@ -3,7 +3,7 @@ import { ConfigError, type Place } from '../corefile/directive.js'
 import { oneLine } from '../message/one-line.js'
 import { UsageError } from './arguments.js'
 import { isStdin } from './configuration.js'
-import { askServer, ControlError } from './control-client.js'
+import { askServer, ControlError, otherVersion } from './control-client.js'
 import { shownReload } from './reload.js'
 import type { Reloaded } from './run.js'
 
@@ -19,9 +19,12 @@ export async function reloadRunning(file: string | undefined): Promise<string> {
   const { body } = await askServer('POST', '/reload', { file })
   const said = body as Said
   if ('error' in said) {
-    if (said.at !== undefined) throw new ConfigError(said.error, said.at)
-    throw new ControlError(`not reloaded, and the server goes on as it was: ${oneLine(said.error)}`)
+    const error = oneLine(String(said.error))
+    if (said.at !== undefined) throw new ConfigError(error, said.at)
+    throw new ControlError(`not reloaded, and the server goes on as it was: ${error}`)
   }
+  if (![said.kept, said.built, said.dropped].every(Array.isArray) || typeof said.new !== 'string' || typeof said.old !== 'string')
+    throw otherVersion()
   const [before, after] = [said.old, said.new].map((hash) => hash.slice(0, SHOWN_DIGITS))
   return `reloaded: ${shownReload(said)}; hash ${before === after ? `${after} as before` : `${before}, now ${after}`}\n`
 }

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { hashOf } from '../chain/host.js'
 import type { ProcessServices } from '../chain/scope.js'
+import { ConfigError } from '../corefile/directive.js'
 import { thrownText } from '../message/one-line.js'
 import { reloadEvery } from '../plugin.js'
 import type { Configuration } from './configuration.js'
@@ -66,6 +67,9 @@ export class Reloader {
     log.info('Reloading')
     try {
       const configuration = this.#read()
+      // It is for a start without a Corefile: one that is gone, or empty while an editor writes it, must not cost all zones.
+      if (configuration.isDefault && !this.#configuration.isDefault)
+        throw new ConfigError(`${configuration.file} is not there, or has no server block, and the server ran with some`)
       const reloaded = await this.#server.reload(configuration)
       const old = configurationHash(this.#configuration)
       this.#configuration = configuration

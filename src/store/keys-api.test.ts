@@ -97,6 +97,7 @@ describe('the keys API', () => {
     expect(statSync(path).mode & 0o777).toBe(0o600)
     expect((await put(target, { Host: 'whatever' })).status).toBe(201)
     await expect(serve({}, `unix:${path}`)).rejects.toThrow('is in use')
+    await expect(serve({}, `unix:${top}`)).rejects.toThrow(`${top} is not a socket: move what is there away`)
     await expect(serve({}, `unix:${join(top, 'x'.repeat(100))}`)).rejects.toThrow('longer than 100 octets')
   })
 

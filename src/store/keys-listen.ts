@@ -47,6 +47,7 @@ async function listenOnPath(server: Server, address: string): Promise<string> {
   if (Buffer.byteLength(path) > MAX_SOCKET_PATH)
     throw new StoreError(`the path in ${address} is longer than ${MAX_SOCKET_PATH} octets: choose a shorter one`)
   const alone = await listenAlone(server as NetServer, path).catch((error: NodeJS.ErrnoException) => {
+    if (error instanceof StoreError) throw error
     throw new StoreError(`the keys API cannot listen on ${address} (${error.code}): see to its folder, or choose another`, { cause: error })
   })
   if (!alone) throw new StoreError(`the socket ${path} is in use: stop who listens on it, or choose another`)

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import {
   chmodSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -112,10 +113,28 @@ describe('the lock of a folder', () => {
     rmSync(join(lock.path, '..'), { recursive: true })
   })
 
-  test('takes away no file that is no socket', async () => {
-    writeFileSync(join(folder, 'control.sock'), 'x')
-    await expect(lockFolder(folder)).rejects.toThrow('control.sock is not a socket: move that file away')
-    expect(readFileSync(join(folder, 'control.sock'), 'utf8')).toBe('x')
+  test.each<[what: string, make: (path: string, elsewhere: string) => unknown]>([
+    ['file', (path) => writeFileSync(path, 'x')],
+    ['folder', (path) => mkdirSync(path)],
+    ['link to nothing', (path, elsewhere) => symlinkSync(elsewhere, path)],
+    ['link to itself', (path) => symlinkSync(path, path)],
+    ['link to a folder', (path) => symlinkSync(tmpdir(), path)],
+    ['link to a file', (path) => symlinkSync(process.execPath, path)]
+  ])('takes away no %s that is in its place', async (_what, make) => {
+    const [path, elsewhere] = [join(folder, 'control.sock'), join(folder, 'elsewhere')]
+    make(path, elsewhere)
+    const before = lstatSync(path).ino
+    await expect(lockFolder(folder)).rejects.toThrow('control.sock is not a socket: move what is there away')
+    expect([lstatSync(path).ino, existsSync(elsewhere)]).toEqual([before, false])
+  })
+
+  test('does not go by a link to the socket of another', async () => {
+    const other = mkdtempSync(join(tmpdir(), 'skein-lock-'))
+    const lock = await lockFolder(other)
+    symlinkSync(lock.path, join(folder, 'control.sock'))
+    await expect(lockFolder(folder)).rejects.toThrow('control.sock is not a socket: move what is there away')
+    await lock.release()
+    rmSync(other, { recursive: true })
   })
 
   test('that the caller holds stays with the caller', async () => {

@@ -1,4 +1,5 @@
-import { chmodSync, linkSync, renameSync, statSync, unlinkSync } from 'node:fs'
+import { once } from 'node:events'
+import { chmodSync, linkSync, lstatSync, renameSync, unlinkSync } from 'node:fs'
 import { connect, type Server } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isMainThread } from 'node:worker_threads'
@@ -23,8 +24,10 @@ export async function listenAlone(server: Server, path: string): Promise<boolean
       await new Promise((resolve) => server.close(resolve))
       continue
     }
+    // A link is none either, wherever it leads to.
+    if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() === false)
+      throw new StoreError(`${path} is not a socket: move what is there away`)
     const found = identityOf(path)
-    if (found !== undefined && !statSync(path).isSocket()) throw new StoreError(`${path} is not a socket: move that file away`)
     if (await isAnswered(path)) return false
     if (found !== undefined) takeAway(path, found)
   }
@@ -32,24 +35,26 @@ export async function listenAlone(server: Server, path: string): Promise<boolean
 }
 
 async function bind(server: Server, path: string): Promise<boolean> {
-  // Between bind and chmod anybody could connect; a worker thread cannot set the mask, and keeps that moment.
-  const mask = isMainThread ? process.umask(0o177) : undefined
   try {
-    const listening = new Promise<void>((resolve, reject) => {
-      server.once('error', reject)
-      server.listen(path, () => {
-        server.removeListener('error', reject)
-        resolve()
-      })
-    })
-    if (mask !== undefined) process.umask(mask)
-    await listening
+    await listen(server, path)
     chmodSync(path, 0o600)
     return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return false
     throw error
   }
+}
+
+function listen(server: Server, path: string): Promise<unknown> {
+  const listening = once(server, 'listening')
+  // Between bind and chmod anybody could connect; a worker thread cannot set the mask, and keeps that moment.
+  const mask = isMainThread ? process.umask(0o177) : undefined
+  try {
+    server.listen(path)
+  } finally {
+    if (mask !== undefined) process.umask(mask)
+  }
+  return listening
 }
 
 /** Removes the socket that was found dead, and no other: one that came in its place is put back. */
@@ -69,7 +74,7 @@ function takeAway(path: string, found: string): void {
 
 /** Tells a file from a later one of the same path; an inode's number alone is given again at once. */
 export function identityOf(path: string): string | undefined {
-  const stat = statSync(path, { bigint: true, throwIfNoEntry: false })
+  const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false })
   return stat && `${stat.ino} ${stat.mtimeNs}`
 }
 
