@@ -32,7 +32,7 @@ import { DEFAULT_UDP_SIZE } from '../reply/size.js'
 import { Routes } from '../route/route.js'
 import { serve } from '../server.js'
 import { folderOf } from './configuration.js'
-import { behind, hasEnteredChanged, keptBlocks, movedZones, textOf } from './kept.js'
+import { behind, hasEnteredChanged, keptBlocks, movedZones, servedPlace, textOf } from './kept.js'
 import { checkListening, listeningOf } from './listening.js'
 import { type BuiltBlock, type Home, type Plan, type PlannedEndpoint, planEndpoints } from './plan.js'
 
@@ -143,7 +143,7 @@ async function buildBlock(
   options: InstanceOptions
 ): Promise<BuiltBlock> {
   const { services } = options
-  const before = change.running.find((other) => other.block.keyTexts.join() === block.keyTexts.join())
+  const before = change.running.find((other) => servedPlace(other.block) === servedPlace(block))
   // What has entered a block that changes rests on what is not there any more, even where it says the same.
   const isMoved = before !== undefined && hasEnteredChanged(before, change.running, change.staying, change.moved)
   const entered = new Set(before === undefined || isMoved ? [] : before.home.entered)
@@ -152,7 +152,7 @@ async function buildBlock(
   const scope = options.makeScope?.(generation, resolve) ?? new BlockScope(services, generation, resolve)
   const chain = await buildChain(block, scope, said, options)
   const epoch = before === undefined ? 0 : before.epoch + (isMoved ? 1 : 0)
-  scope.behind = (directive) => behind(chain.configured, scope, epoch, directive)
+  scope.behind = (directive) => behind(chain.configured, { block, scope, epoch }, directive)
   return { block, text, epoch, chain, scope, home, addresses: scope.settings.get(listenAddresses) ?? ['0.0.0.0', '::'] }
 }
 
