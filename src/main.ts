@@ -12,7 +12,7 @@ import { adminCalls } from './process/admin.js'
 import { AdminEnd } from './process/admin-end.js'
 import { type Arguments, type Flag, readArguments, readLogFormat, readPort, shownFlags, UsageError } from './process/arguments.js'
 import { banner } from './process/banner.js'
-import { type Configuration, folderOf, isStdin, readConfiguration } from './process/configuration.js'
+import { folderOf, readAgain, readConfiguration } from './process/configuration.js'
 import { type ControlSocket, openControlSocket } from './process/control-socket.js'
 import { converted } from './process/convert.js'
 import { explainCommand, type Offline } from './process/explain-command.js'
@@ -138,11 +138,6 @@ function shownCommands(word: string): string {
   return `one of ${known.join(', ')}${near === undefined ? '' : `: did you mean ${near}?`}`
 }
 
-function readAgain(conf: string | undefined): Configuration {
-  if (isStdin(conf)) throw new ConfigError('it was read from standard input, which cannot be read again')
-  return readConfiguration(conf)
-}
-
 function onStrayFailure(tell: (text: string) => void): void {
   process.on('unhandledRejection', (error) =>
     tell(`a promise of a plugin failed unseen: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
@@ -215,7 +210,7 @@ async function serve(flags: ReadonlyMap<string, string>, defaultPort: number, fo
   )
   const adminEnd = new AdminEnd(log)
   const server = await startServer({ configuration, services, makeScope: scopesOf(container), defaultPort, beside: adminEnd })
-  const reloader = new Reloader(server, configuration, () => readAgain(flags.get('conf')), services)
+  const reloader = new Reloader(server, configuration, (before) => readAgain(flags.get('conf'), before), services)
   reload = () => void reloader.now()
   adminEnd.calls = adminCalls(server, reloader, services)
   const control = openControlSocket({ file: configuration.file, calls: adminEnd.calls, log })

@@ -22,7 +22,7 @@ export type Outcome = (Reloaded & { readonly old: string; readonly new: string }
 /** Reads the configuration again, and has the server go over to it. */
 export class Reloader {
   readonly #server: RunningServer
-  readonly #read: () => Configuration
+  readonly #read: (before: Configuration) => Configuration
   readonly #services: ProcessServices
   readonly #failures: { value: number }
   #configuration: Configuration
@@ -33,7 +33,12 @@ export class Reloader {
   #timer: { cancel(): void } | undefined
   #isStopped = false
 
-  constructor(server: RunningServer, configuration: Configuration, read: () => Configuration, services: ProcessServices) {
+  constructor(
+    server: RunningServer,
+    configuration: Configuration,
+    read: (before: Configuration) => Configuration,
+    services: ProcessServices
+  ) {
     this.#server = server
     this.#configuration = configuration
     this.#read = read
@@ -66,7 +71,7 @@ export class Reloader {
     const { log } = this.#services
     log.info('Reloading')
     try {
-      const configuration = this.#read()
+      const configuration = this.#read(this.#configuration)
       const reloaded = await this.#server.reload(configuration)
       const old = configurationHash(this.#configuration)
       this.#configuration = configuration
@@ -107,7 +112,7 @@ export class Reloader {
   /** What the files are now: a text that is another one where any of them is. */
   async #state(): Promise<string> {
     try {
-      return await stateOf(this.#read(), this.#server)
+      return await stateOf(this.#read(this.#configuration), this.#server)
     } catch (error) {
       if (error instanceof ConfigError) return error.message
       throw error
