@@ -7,7 +7,8 @@ import { checkJson } from './check/json.js'
 import { checkText } from './check/text.js'
 import { processContainer, scopesOf, servicesOf, withoutApis } from './container.js'
 import { ConfigError, type Directive, nearest } from './corefile/directive.js'
-import { thrownText } from './message/one-line.js'
+import { namedThrownText, stackLines, thrownText } from './message/one-line.js'
+import type { Log } from './plugin.js'
 import { adminCalls } from './process/admin.js'
 import { AdminEnd } from './process/admin-end.js'
 import { type Arguments, type Flag, readArguments, readLogFormat, readPort, shownFlags, UsageError } from './process/arguments.js'
@@ -138,14 +139,15 @@ function shownCommands(word: string): string {
   return `one of ${known.join(', ')}${near === undefined ? '' : `: did you mean ${near}?`}`
 }
 
-function onStrayFailure(tell: (text: string) => void): void {
-  process.on('unhandledRejection', (error) =>
-    tell(`a promise of a plugin failed unseen: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
-  )
+/** Tells of what no query can be told of: one line, and below it where it was thrown. */
+function tellStray(log: Pick<Log, 'error'>, what: string, error: unknown): void {
+  log.error(`${what}: ${namedThrownText(error)}`)
+  for (const line of stackLines(error)) log.error(line)
 }
 
 async function runCheck(flags: ReadonlyMap<string, string>): Promise<void> {
-  onStrayFailure((text) => process.stderr.write(`skein: ${text}\n`))
+  const error = (text: string): void => void process.stderr.write(`skein: ${text}\n`)
+  process.on('unhandledRejection', (thrown) => tellStray({ error }, 'a promise of a plugin failed unseen', thrown))
   const defaultPort = readPort(flags.get('dns.port') ?? '53', 'dns.port')
   const builtInOnly = flags.has('no-plugins')
   const checked = await check({ conf: flags.get('conf'), defaultPort, builtInOnly, version: `Skein-${version()}` })
@@ -230,8 +232,8 @@ async function serve(flags: ReadonlyMap<string, string>, defaultPort: number, fo
     )
   })
   // A plugin's stray failure must not end what everybody is served by.
-  onStrayFailure((text) => log.error(text))
-  process.on('uncaughtException', (error) => log.error(`a plugin failed outside of a query: ${error.stack ?? error.message}`))
+  process.on('unhandledRejection', (error) => tellStray(log, 'a promise of a plugin failed unseen', error))
+  process.on('uncaughtException', (error) => tellStray(log, 'a plugin failed outside of a query', error))
   await control
   if (!flags.has('quiet')) for (const line of [...server.zoneLines(), `Skein-${version()}`, platform(), ...banner(server)]) log.line(line)
 }

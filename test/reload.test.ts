@@ -97,6 +97,16 @@ describe('where anything fails, everything is as it was', () => {
   })
 })
 
+test.each([
+  ['with debug comes, there are none', ['says one'], ['debug', 'says fails'], false],
+  ['without debug comes, they go on', ['debug', 'says one'], ['says fails'], true]
+])('where a reload %s for debugging: it fails', async (_title, before, after, shows) => {
+  const { server, services } = await started(block('a', ...before), await freePort())
+  await expect(server.reload(read(block('a', ...after)))).rejects.toThrow('no')
+  services.log.debug('still here')
+  expect(services.log.lines.some((line) => line.includes('still here'))).toBe(shows)
+})
+
 describe('a store', () => {
   const etcd = (api: number, ...more: string[]): string =>
     block('skydns.test', `etcd {\n    store ./kept\n    api 127.0.0.1:${api}\n${more.map((line) => `    ${line}\n`).join('')}  }`)

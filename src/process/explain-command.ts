@@ -59,9 +59,7 @@ export async function explainOffline(asked: Asked, { configuration, services, ma
   await stores.open()
   try {
     // What answers no question listens at most, as `prometheus` does.
-    const layers = instance.blocks
-      .flatMap(({ chain }) => chain.configured.map(({ layer }) => layer))
-      .filter(({ handle }) => handle !== undefined)
+    const layers = instance.blocks.flatMap(({ chain }) => chain.configured).filter(({ layer }) => layer.handle !== undefined)
     await startAll(layers)
     try {
       return await explain(instance, asked)

@@ -1,7 +1,7 @@
 /** Everything that one reading of a Corefile makes: server blocks with their chains, and where they listen. */
 import { lookUp, type Report, type Serving } from '../chain/answer.js'
 import { attempting } from '../chain/attempt.js'
-import { type BuildOptions, type BuiltChain, buildChain } from '../chain/build.js'
+import { type BuildOptions, type BuiltChain, buildChain, type Configured } from '../chain/build.js'
 import { refuse } from '../chain/compose.js'
 import { startAll, stopAll } from '../chain/lifecycle.js'
 import { StepRecord } from '../chain/recorder.js'
@@ -203,7 +203,7 @@ function reportTo(log: Log, built: readonly BuiltBlock[]): Report {
 }
 
 function pluginsOf(built: readonly BuiltBlock[]): (PluginFiles & { name: string })[] {
-  const uses = built.flatMap(({ chain }) => chain.configured).map(({ url, directive: { name } }) => ({ url, name }))
+  const uses = usesOf(built).map(({ url, directive: { name } }) => ({ url, name }))
   const byUrl = new Map(uses.map((use) => [use.url, use]))
   return [...byUrl.values()].flatMap(({ url, name }) => {
     const files = url === undefined ? undefined : filesOf(url)
@@ -272,16 +272,21 @@ export class Instance {
   /** Opens the stores and starts the layers that do not run yet. Where one fails, everything is closed again and its error thrown. */
   async start(): Promise<void> {
     const { stores } = this.generation
-    this.#log.showDebug?.(this.#debug)
+    this.showDebug()
     await stores.open()
     const fresh = this.blocks.filter((block) => !this.#staying.has(block))
     try {
-      await startAll(this.#layersOf(fresh))
+      await startAll(usesOf(fresh), { tell: (text) => this.#log.warn(text) })
       for (const { home } of fresh) home.hasStarted = true
     } catch (error) {
       await stores.close()
       throw error
     }
+  }
+
+  /** Has the log carry lines for debugging where this configuration says so. */
+  showDebug(): void {
+    this.#log.showDebug?.(this.#debug)
   }
 
   /** Undoes `start` where what it was for did not come about; the blocks that another instance has started go on there. */
@@ -295,7 +300,7 @@ export class Instance {
     running.#own = running.blocks.filter((block) => !this.#staying.has(block))
     this.#settle()
     this.generation.stores.serve()
-    for (const layer of this.#layersOf(this.blocks)) layer.refreshed?.()
+    for (const { layer } of usesOf(this.blocks)) layer.refreshed?.()
   }
 
   #settle(): void {
@@ -321,13 +326,13 @@ export class Instance {
 
   /** Has the layers finish what they tell others of, while questions are answered as ever. One that fails does not keep the server from stopping. */
   async drain(): Promise<void> {
-    const drained = await Promise.allSettled(this.#layersOf(this.blocks).map(async (layer) => layer.drain?.()))
+    const drained = await Promise.allSettled(usesOf(this.blocks).map(async ({ layer }) => layer.drain?.()))
     for (const one of drained) if (one.status === 'rejected') this.#log.error(`a plugin failed before the stop: ${thrownText(one.reason)}`)
   }
 
-  /** Stops the layers, once: what still waits for one of them is answered by it. */
-  stopLayers(): Promise<void> {
-    this.#stopped ??= stopAll(this.#layersOf(this.#own))
+  /** Stops the layers, once, within a time in milliseconds: what still waits for one of them is answered by it. */
+  stopLayers(withinMs?: number): Promise<void> {
+    this.#stopped ??= stopAll(usesOf(this.#own), withinMs)
     return this.#stopped
   }
 
@@ -349,8 +354,8 @@ export class Instance {
   get zonesServed(): readonly string[] {
     return this.blocks.flatMap(({ scope }) => scope.find(zonesServed)).flat()
   }
+}
 
-  #layersOf(blocks: readonly BuiltBlock[]): Layer[] {
-    return blocks.flatMap(({ chain }) => chain.configured).map(({ layer }) => layer)
-  }
+function usesOf(blocks: readonly BuiltBlock[]): Configured[] {
+  return blocks.flatMap(({ chain }) => chain.configured)
 }

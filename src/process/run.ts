@@ -12,6 +12,9 @@ import { type BuiltBlock, zoneLines } from './plan.js'
 /** How long queries in flight may take when the server stops: so long by themselves, then what is left for the layers to end them. */
 const PATIENCE_MS = 250
 const GRACE_MS = 400
+/** How long a stop waits for a reload that is under way, and for the layers to stop: it is to end within a second. */
+const TURN_MS = 200
+const LAYERS_MS = 400
 /** How long queries of before may take after a reload, as CoreDNS has it: nobody waits for it. */
 const RELOAD_PATIENCE_MS = 5000
 
@@ -76,8 +79,10 @@ export class RunningServer {
     const running = this.instance
     const next = await buildInstance(blocks, { services, file, defaultPort, makeScope, running })
     for (const { text } of warnings) services.log.warn(text)
-    await next.start()
-    const { change, beside } = await this.#prepare(next)
+    const { change, beside } = await this.#prepare(next).catch((error: unknown) => {
+      running.showDebug()
+      throw error
+    })
     // From here on nothing can fail: every question is answered by one of the two.
     next.takeOver(running)
     this.instance = next
@@ -89,10 +94,13 @@ export class RunningServer {
     return compared(running.blocks, next.blocks)
   }
 
-  /** Opens what the next instance listens on; where that fails, abandons it. */
+  /** Starts the next instance and opens what it listens on; where that fails, abandons it. */
   async #prepare(next: Instance): Promise<{ change: Change; beside: Awaited<ReturnType<Beside['prepare']>> | undefined }> {
     let beside: Awaited<ReturnType<Beside['prepare']>> | undefined
+    await next.start()
     try {
+      // The stop may have been too impatient to wait for a plugin that took long.
+      if (this.#isStopping) throw new ConfigError('the server is stopping')
       beside = await this.#options.beside?.prepare(next.settings)
       return { change: await this.listeners.prepare(next.endpoints), beside }
     } catch (error) {
@@ -113,13 +121,13 @@ export class RunningServer {
   async stop(): Promise<void> {
     this.#isStopping = true
     this.#hurry()
-    await this.#turn
+    await Promise.race([this.#turn, sleep(TURN_MS, undefined, { ref: false })])
     await this.instance.drain()
     const closed = Promise.all([this.listeners.close(GRACE_MS), this.#options.beside?.close()])
     await Promise.race([closed, sleep(PATIENCE_MS, undefined, { ref: false })])
     // A layer that something still waits for ends it now, while there is a socket to answer on.
     try {
-      await this.instance.stopLayers()
+      await this.instance.stopLayers(LAYERS_MS)
     } finally {
       await closed
       await this.instance.stop()
