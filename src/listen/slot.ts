@@ -1,3 +1,4 @@
+import { isHeld } from '../http/held.js'
 import { type Client, shownAddress } from '../query.js'
 import type { Outgoing } from '../reply/finish.js'
 
@@ -39,13 +40,19 @@ export class ListenError extends Error {
   readonly reason: string | undefined
 
   constructor(address: string, port: number, transport: string, cause: NodeJS.ErrnoException) {
-    super(`cannot listen on ${shownAddress(address, port)} (${transport}): ${reasonOf(cause)}`, { cause })
+    super(
+      `cannot listen on ${shownAddress(address, port)} (${transport}): ${reasonOf(cause, transport === 'tcp' && isHeld(address, port))}`,
+      { cause }
+    )
     this.reason = cause.code
   }
 }
 
-function reasonOf({ code, message }: NodeJS.ErrnoException): string {
-  if (code === 'EADDRINUSE') return 'the port is in use by another program'
+function reasonOf({ code, message }: NodeJS.ErrnoException, isOurs: boolean): string {
+  if (code === 'EADDRINUSE')
+    return isOurs
+      ? 'this server itself has the port for something else: have it reload without that first'
+      : 'the port is in use by another program'
   if (code === 'EACCES') return 'no permission: ports below 1024 need root or CAP_NET_BIND_SERVICE; choose another with -dns.port'
   if (code === 'EADDRNOTAVAIL') return 'this machine has no such address'
   return message
