@@ -1,6 +1,8 @@
 /** Going over to another configuration while questions come in. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import { configurationHash, Reloader } from '../src/process/reload.js'
 import type { EmbeddedStores } from '../src/process/stores.js'
@@ -174,6 +176,24 @@ test('fifty reloads under questions, good and broken by turns, lose none and lea
   expect(started_ - stopped).toBe(1)
   udp.close()
   tcp.close()
+})
+
+test('nothing of a configuration that was left is kept in the memory', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const { server, ask } = await started(block('.', 'says 0') + block('kept', 'cache', 'asks x.'), await freePort())
+  const left: WeakRef<object>[] = []
+  for (let round = 1; round <= 5; round++) {
+    await ask('a.kept. TXT')
+    left.push(new WeakRef(server.instance), new WeakRef(server.instance.blocks[0]!))
+    await server.reload(
+      read(block('.', `says ${round}`, 'cache', 'errors', 'log', 'ready 127.0.0.1:0') + block('kept', 'cache', 'asks x.'))
+    )
+  }
+  await new Promise((done) => setTimeout(done, 50))
+  collect()
+  // The engine may still have one in a register.
+  expect(left.filter((each) => each.deref() !== undefined).length).toBeLessThan(2)
 })
 
 describe('the directive reload', () => {

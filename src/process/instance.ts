@@ -98,11 +98,7 @@ export async function buildInstance(blocks: readonly ServerBlock[], options: Ins
     )
   })
   checkListening(listeningOf(built, generation.stores.used), plan.endpoints, fail)
-  for (const block of built) {
-    if (change.staying.has(block)) continue
-    block.scope.offer(blockServed, servedBy(block, defaultPort))
-    block.scope.offer(readiness, () => notReady(block))
-  }
+  for (const block of built) if (!change.staying.has(block)) offerState(block, defaultPort)
   return new Instance({
     blocks: built,
     staying: change.staying,
@@ -154,6 +150,12 @@ async function buildBlock(
   const epoch = before === undefined ? 0 : before.epoch + (isMoved ? 1 : 0)
   scope.behind = (directive) => behind(chain.configured, { block, scope, epoch }, directive)
   return { block, text, epoch, chain, scope, home, addresses: scope.settings.get(listenAddresses) ?? ['0.0.0.0', '::'] }
+}
+
+/** Here, as what is offered stays as long as the block: a function made where it is built would keep all that was there, the instance of before too. */
+function offerState(block: BuiltBlock, defaultPort: number): void {
+  block.scope.offer(blockServed, servedBy(block, defaultPort))
+  block.scope.offer(readiness, () => notReady(block))
 }
 
 function servedBy({ block, addresses, chain }: BuiltBlock, defaultPort: number): BlockServed {
