@@ -239,6 +239,21 @@ describe('the directive reload', () => {
     expect(await ask('x. TXT')).toBe('two')
   })
 
+  test('all who ask while one is under way get the one after it', async () => {
+    const { files, ask, reloader } = await watched(block('.', 'late one'))
+    const asked = ask('x. TXT')
+    await new Promise((done) => setTimeout(done, 30))
+    files.text = block('.', 'says two')
+    const first = reloader.now()
+    await new Promise((done) => setTimeout(done, 30))
+    files.text = block('.', 'says three')
+    const [second, ...others] = await Promise.all(Array.from({ length: 50 }, () => reloader.now()))
+    expect(others.every((outcome) => outcome === second)).toBe(true)
+    expect(await first).not.toBe(second)
+    expect([await asked, await ask('x. TXT')]).toEqual(['one', 'three'])
+    expect(reloader.counts).toEqual({ done: 2, failed: 0 })
+  })
+
   test('sees files that directives have read', async () => {
     writeFileSync(join(folder.path, 'seen'), 'one')
     const { ask, look } = await watched(block('.', 'reload 10s 0s', 'file-says seen'))

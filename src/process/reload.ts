@@ -32,6 +32,9 @@ export class Reloader {
   #failed: string | undefined
   #timer: { cancel(): void } | undefined
   #isStopped = false
+  /** The one under way or to come, and the one that has not begun. */
+  #turn: Promise<unknown> = Promise.resolve()
+  #next: Promise<Outcome> | undefined
 
   constructor(
     server: RunningServer,
@@ -66,8 +69,20 @@ export class Reloader {
     return { done: this.#done, failed: this.#failures.value }
   }
 
-  /** Reloads whether something has changed or not; the hashes are those of before and after. What has failed is in the log too. */
-  async now(): Promise<Outcome> {
+  /**
+   * Reloads whether something has changed or not; the hashes are those of before and after. What has failed is in the log too. All who ask
+   * while one is under way get the one after it.
+   */
+  now(): Promise<Outcome> {
+    this.#next ??= this.#turn.then(() => {
+      this.#next = undefined
+      return this.#reload()
+    })
+    this.#turn = this.#next
+    return this.#next
+  }
+
+  async #reload(): Promise<Outcome> {
     const { log } = this.#services
     log.info('Reloading')
     try {
