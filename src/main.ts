@@ -3,9 +3,10 @@
 import { readFileSync, realpathSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { ConfigError, type Directive, nearest } from './corefile/directive.js'
-import { thrownText } from './message/one-line.js'
+import { namedThrownText, stackLines, thrownText } from './message/one-line.js'
+import type { Log } from './plugin.js'
 import { type Arguments, type Flag, readArguments, readLogFormat, readPort, shownFlags, UsageError } from './process/arguments.js'
-import { type Configuration, folderOf, isStdin, readConfiguration } from './process/configuration.js'
+import { folderOf, readAgain, readConfiguration } from './process/configuration.js'
 import type { ControlSocket } from './process/control-socket.js'
 import type { Offline } from './process/explain-command.js'
 import { jsonLine, type LogFormat } from './process/log.js'
@@ -130,15 +131,10 @@ function shownCommands(word: string): string {
   return `one of ${known.join(', ')}${near === undefined ? '' : `: did you mean ${near}?`}`
 }
 
-function readAgain(conf: string | undefined): Configuration {
-  if (isStdin(conf)) throw new ConfigError('it was read from standard input, which cannot be read again')
-  return readConfiguration(conf)
-}
-
-function onStrayFailure(tell: (text: string) => void): void {
-  process.on('unhandledRejection', (error) =>
-    tell(`a promise of a plugin failed unseen: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
-  )
+/** Tells of what no query can be told of: one line, and below it where it was thrown. */
+function tellStray(log: Pick<Log, 'error'>, what: string, error: unknown): void {
+  log.error(`${what}: ${namedThrownText(error)}`)
+  for (const line of stackLines(error)) log.error(line)
 }
 
 async function runReload(flags: ReadonlyMap<string, string>): Promise<void> {
@@ -152,7 +148,8 @@ async function runCheck(flags: ReadonlyMap<string, string>): Promise<void> {
     import('./check/json.js'),
     import('./check/text.js')
   ])
-  onStrayFailure((text) => process.stderr.write(`skein: ${text}\n`))
+  const error = (text: string): void => void process.stderr.write(`skein: ${text}\n`)
+  process.on('unhandledRejection', (thrown) => tellStray({ error }, 'a promise of a plugin failed unseen', thrown))
   const defaultPort = readPort(flags.get('dns.port') ?? '53', 'dns.port')
   const builtInOnly = flags.has('no-plugins')
   const checked = await check({ conf: flags.get('conf'), defaultPort, builtInOnly, version: `Skein-${version()}` })
@@ -231,7 +228,7 @@ async function serve(flags: ReadonlyMap<string, string>, defaultPort: number, fo
   )
   const adminEnd = new AdminEnd(log)
   const server = await startServer({ configuration, services, makeScope: scopesOf(container), defaultPort, beside: adminEnd })
-  const reloader = new Reloader(server, configuration, () => readAgain(flags.get('conf')), services)
+  const reloader = new Reloader(server, configuration, (before) => readAgain(flags.get('conf'), before), services)
   reload = () => void reloader.now()
   adminEnd.calls = adminCalls(server, reloader, services)
   const control = openControlSocket({ file: configuration.file, calls: adminEnd.calls, log })
@@ -252,8 +249,8 @@ async function serve(flags: ReadonlyMap<string, string>, defaultPort: number, fo
   })
   goOnWithoutReader()
   // A plugin's stray failure must not end what everybody is served by.
-  onStrayFailure((text) => log.error(text))
-  process.on('uncaughtException', (error) => log.error(`a plugin failed outside of a query: ${error.stack ?? error.message}`))
+  process.on('unhandledRejection', (error) => tellStray(log, 'a promise of a plugin failed unseen', error))
+  process.on('uncaughtException', (error) => tellStray(log, 'a plugin failed outside of a query', error))
   await control
   if (!flags.has('quiet')) for (const line of [...server.zoneLines(), `Skein-${version()}`, platform(), ...banner(server)]) log.line(line)
 }

@@ -104,18 +104,17 @@ describe('skein reload', () => {
     expect((await place.skein('reload')).code).toBe(0)
   })
 
-  test.each<[title: string, change: (place: Place) => void]>([
-    ['gone', (place) => rmSync(join(place.cwd, 'Corefile'))],
-    ['empty', (place) => place.write('')],
-    ['without a server block', (place) => place.write('# soon\n')]
-  ])('does not go over to the built-in default where the Corefile is %s', async (_title, change) => {
+  test.each<[title: string, change: (place: Place) => void, why: string]>([
+    ['gone', (place) => rmSync(join(place.cwd, 'Corefile')), 'there is no Corefile any more'],
+    ['empty', (place) => place.write(''), 'Corefile has no server block any more']
+  ])('does not go over to the built-in default where the Corefile is %s', async (_title, change, why) => {
     const place = new Place(block('a:0'))
     await place.start()
     change(place)
     expect(await place.skein('reload')).toEqual({
       code: 1,
       out: '',
-      err: 'skein: not reloaded, and the server goes on as it was: Corefile is not there, or has no server block, and the server ran with some\n'
+      err: `skein: not reloaded, and the server goes on as it was: ${why}\n`
     })
     expect((await place.call('GET', '/server')).body.blocks).toMatchObject([{ keys: ['a:0'] }])
   })

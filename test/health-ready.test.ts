@@ -137,6 +137,42 @@ describe('over a reload', () => {
     expect(await page(url)).toBe('503 waits\nwaits: a')
   })
 
+  test.each<[title: string, before: readonly string[], after: readonly string[], told: Record<string, string>]>([
+    ['what others have', ['health ONE', 'ready TWO'], ['health TWO', 'ready ONE'], { 'TWO/health': '200 OK', 'ONE/ready': '200 OK' }],
+    ['all addresses in place of one', ['health ONE', 'ready TWO'], ['health :ONE', 'ready TWO'], { 'ONE/health': '200 OK' }],
+    ['one address in place of all', ['ready :ONE', 'prometheus TWO'], ['ready ONE', 'prometheus TWO'], { 'ONE/ready': '200 OK' }],
+    ['what the numbers have', ['prometheus ONE'], ['ready ONE'], { 'ONE/ready': '200 OK', 'ONE/metrics': '404 there is /ready alone\n' }]
+  ])('an end comes to %s, when those have gone', async (_title, before, after, told) => {
+    const { build, log } = made()
+    const [one, two] = [await freePort(), await freePort()]
+    const placed = (text: string): string =>
+      text.replace(/(:?)(ONE|TWO)/g, (_all, any: string, name) => `${any === '' ? '127.0.0.1' : ''}:${name === 'ONE' ? one : two}`)
+    running = await build(placed(`. {\n  ${before.join('\n  ')}\n}\n`))
+    await running.start()
+    const next = await build(placed(`. {\n  ${after.join('\n  ')}\n}\n`))
+    await next.start()
+    next.takeOver(running)
+    await running.stop()
+    running = next
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    for (const [url, expected] of Object.entries(told)) expect(await page(`http://${placed(url)}`)).toBe(expected)
+    expect(log.lines.filter((line) => line.includes('ERROR'))).toEqual([])
+  })
+
+  test('that does not come about, an end that waits for a place gives up', async () => {
+    const { build } = made()
+    const port = await freePort()
+    running = await build(`. {\n  health 127.0.0.1:${port}\n}\n`)
+    await running.start()
+    const next = await build(`. {\n  ready 127.0.0.1:${port}\n}\n`)
+    await next.start()
+    await next.abandon()
+    expect(await page(`http://127.0.0.1:${port}/health`)).toBe('200 OK')
+    await running.stop()
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    await expect(page(`http://127.0.0.1:${port}/ready`)).rejects.toThrow('fetch failed')
+  })
+
   test.each<[title: string, after: string, told: string | RegExp]>([
     ['health stays where its address does', '. {\n  health 127.0.0.1:0\n  whoami\n}\n', '200 OK'],
     ['health goes with its line', '. {\n  whoami\n}\n', 'fetch failed']

@@ -49,13 +49,13 @@ describe.runIf(existsSync('/dev/full'))('where there is no space for its output'
   })
 })
 
-test('where a plugin’s start never ends and nothing else goes on, that is said', async () => {
-  const plugin = `export default { name: 'never', api: 1, schema: { about: 'x' }, setup: () => ({ start: () => new Promise(() => {}) }) }`
+test('where the import of a plugin never ends and nothing else goes on, that is said', async () => {
+  const plugin = `await new Promise(() => {}); export default { name: 'never', api: 1, setup: () => ({}) }`
   writeFileSync(join(folder.path, 'never.mjs'), plugin)
   writeFileSync(join(folder.path, 'Never'), block('plugin ./never.mjs', 'never'))
   expect(await skein(['run', '-conf', 'Never'], folder.path, { env })).toEqual({
     code: 13,
     out: '',
-    err: 'skein: ended before it was done: something that it waits for never comes, the start of a plugin say\n'
+    err: 'skein: ended before it was done: something that it waits for never comes, the import of a plugin say\n'
   })
 })

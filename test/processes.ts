@@ -32,11 +32,17 @@ export interface Running {
 const children = new Set<ChildProcess>()
 const folders = new Set<string>()
 
-// What a test forgot, or could not do because it failed, must not outlive the run.
-process.on('exit', () => {
+// What a test forgot, or could not do because it failed, must not outlive the run, which ends its processes with a signal.
+process.on('exit', clean)
+process.once('SIGTERM', () => {
+  clean()
+  process.kill(process.pid, 'SIGTERM')
+})
+
+function clean(): void {
   for (const child of children) child.kill('SIGKILL')
   for (const path of folders) rmSync(path, { recursive: true, force: true })
-})
+}
 
 /** Starts a program and waits until it is ready; the error of one that fails to holds what it printed. */
 export async function startProcess(command: string, args: readonly string[], options: StartOptions = {}): Promise<Running> {

@@ -1,86 +1,29 @@
 /** What plugins do while a reload or a stop is under way, and what they do wrong then. */
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { LOG, processContainer, scopesOf, servicesOf } from '../src/container.js'
-import { parseCorefile } from '../src/corefile/parser.js'
-import type { Configuration } from '../src/process/configuration.js'
-import { type RunningServer, startServer } from '../src/process/run.js'
-import { readAnswer, requestOctets, TestLog } from '../src/testing.js'
-import { openClient } from './dns-client.js'
-import { freePort, temporaryFolder } from './processes.js'
-
-const folder = temporaryFolder()
-const file = join(folder.path, 'Corefile')
-const NEVER = new Promise<void>(() => {})
+import type { TestLog } from '../src/testing.js'
+import { freePort } from './processes.js'
+import { block, install, read, started, stopServers } from './reloading.js'
 
 /** What the plugin `does` waits for, and calls, by its word. */
 const hooks: Record<string, { start?: () => unknown; stop?: () => unknown; refreshed?: () => unknown }> = {}
 Object.assign(globalThis, { skeinHooks: hooks })
 
-writeFileSync(join(folder.path, 'package.json'), '{"type":"module"}')
 // Answers with its word.
-writeFileSync(
-  join(folder.path, 'does.js'),
-  `const text = (query, rdata) => query.reply({ aa: true, answer: [{ owner: query.qname, type: 'TXT', ttl: 60, rdata }] })
-  export default {
-    name: 'does', api: 1, schema: { about: '', args: [{ name: 'WORD', type: 'text' }] },
-    setup({ args: [word] }, host) {
-      const hook = (name) => globalThis.skeinHooks[word]?.[name]?.(host)
-      return {
-        start: () => hook('start'), stop: () => hook('stop'), refreshed: () => hook('refreshed'),
-        handle: (query) => text(query, [word])
-      }
+install(
+  'does',
+  `setup({ args: [word] }, host) {
+    const hook = (name) => globalThis.skeinHooks[word]?.[name]?.(host)
+    return {
+      start: () => hook('start'), stop: () => hook('stop'), refreshed: () => hook('refreshed'),
+      handle: (query) => query.reply({ aa: true, answer: [{ owner: query.qname, type: 'TXT', ttl: 60, rdata: [word] }] })
     }
   }`
 )
-// Answers with what the server says of another name.
-writeFileSync(
-  join(folder.path, 'asks.js'),
-  `export default {
-    name: 'asks', api: 1, schema: { about: '', args: [{ name: 'NAME', type: 'text' }] },
-    setup: ({ args: [name] }, host) => ({
-      async handle(query) {
-        const { answer } = await host.resolve(query.ask(name, 'TXT'))
-        return query.reply({ aa: true, answer: answer.map(({ rdata }) => ({ owner: query.qname, type: 'TXT', ttl: 60, rdata })) })
-      }
-    })
-  }`
-)
 
-const PLUGINS = 'plugins.test {\n  bind 127.0.0.1\n  plugin ./does.js\n  plugin ./asks.js\n}\n'
-const block = (zone: string, ...lines: string[]): string => `${zone} {\n  bind 127.0.0.1\n${lines.map((line) => `  ${line}\n`).join('')}}\n`
-const read = (corefile: string): Configuration => ({ ...parseCorefile(PLUGINS + corefile, file), file, isDefault: false })
-
-let server: RunningServer | undefined
 afterEach(async () => {
   for (const word of Object.keys(hooks)) delete hooks[word]
-  await server?.stop().catch(() => {})
-  server = undefined
+  await stopServers()
 })
-
-interface Started {
-  readonly running: RunningServer
-  readonly log: TestLog
-  readonly ask: (qname: string) => Promise<string>
-}
-
-async function started(corefile: string): Promise<Started> {
-  const port = await freePort()
-  const log = new TestLog()
-  const container = processContainer('Skein-test')
-  container.register(LOG, { useValue: log })
-  const services = servicesOf(container)
-  const running = await startServer({ configuration: read(corefile), services, makeScope: scopesOf(container), defaultPort: port })
-  server = running
-  const ask = async (qname: string): Promise<string> => {
-    const client = await openClient('udp', { address: '127.0.0.1', port })
-    const { rcode, answer } = readAnswer(await client.ask(requestOctets(`${qname} TXT`)))
-    client.close()
-    return answer[0]?.replace(/^.* TXT /, '').replaceAll('"', '') ?? rcode
-  }
-  return { running, log, ask }
-}
 
 /** Has a plugin wait when it starts; gives when it does, and what lets it go on. */
 function waiting(word: string): { readonly waits: Promise<void>; readonly goOn: () => void } {
@@ -107,26 +50,30 @@ const debugsAfter = (log: TestLog): string[] => {
 
 test('a block is not kept that has looked up in one that changes while the reload was under way', async () => {
   const asking = block('a', 'cache', 'asks x.b.')
-  const { running, ask } = await started(asking + block('b', 'does one'))
+  const { server, ask } = await started(asking + block('b', 'does one'), await freePort())
   const { waits, goOn } = waiting('two')
-  const reloaded = running.reload(read(asking + block('b', 'does two')))
+  const reloaded = server.reload(read(asking + block('b', 'does two')))
   await waits
-  expect(await ask('x.a.')).toBe('one')
+  expect(await ask('x.a. TXT')).toBe('one')
   goOn()
-  expect((await reloaded).kept).toEqual(['plugins.test'])
-  expect(await ask('x.a.')).toBe('two')
+  expect((await reloaded).kept).toEqual([])
+  expect(await ask('x.a. TXT')).toBe('two')
 })
 
 test('a plugin that fails when it is told of a reload costs a line', async () => {
-  const { running, log, ask } = await started(block('a', 'does one'))
+  const {
+    server,
+    services: { log },
+    ask
+  } = await started(block('a', 'does one'), await freePort())
   hooks.two = {
     refreshed: () => {
       throw new Error('boom')
     }
   }
-  await running.reload(read(block('a', 'does two')))
-  expect(log.lines).toEqual([expect.stringContaining(`[ERROR] ${file}:8: does: its plugin failed after a reload: boom (at does.js:`)])
-  expect(await ask('x.a.')).toBe('two')
+  await server.reload(read(block('a', 'does two')))
+  expect(log.lines).toEqual([expect.stringContaining('Corefile:3: does: its plugin failed after a reload: boom (at index.js:')])
+  expect(await ask('x.a. TXT')).toBe('two')
 })
 
 describe('where a reload fails, the log has lines for debugging as before', () => {
@@ -134,37 +81,28 @@ describe('where a reload fails, the log has lines for debugging as before', () =
     ['none', [], ['debug', 'does fails'], []],
     ['all', ['debug'], ['does fails'], ['[DEBUG] shown']]
   ])('%s', async (_title, before, after, debugs) => {
-    const { running, log } = await started(block('a', ...before, 'does one'))
+    const {
+      server,
+      services: { log }
+    } = await started(block('a', ...before, 'does one'), await freePort())
     hooks.fails = { start: () => Promise.reject(new Error('no')) }
-    await expect(running.reload(read(block('a', ...after)))).rejects.toThrow('does: its plugin failed to start: no')
+    await expect(server.reload(read(block('a', ...after)))).rejects.toThrow('does: its plugin failed to start: no')
     expect(debugsAfter(log)).toEqual(debugs)
   })
 })
 
-describe('the server stops within a second', () => {
-  const WITHIN_MS = 1000
-
-  test('although a reload waits for a plugin to start, which then ends with nothing left', async () => {
-    const { running } = await started(block('a', 'does one'))
-    const { waits, goOn } = waiting('two')
-    let stops = 0
-    hooks.two!.stop = () => stops++
-    const reloaded = running.reload(read(block('a', 'does two')))
-    await waits
-    const begun = performance.now()
-    await running.stop()
-    expect(performance.now() - begun).toBeLessThan(WITHIN_MS)
-    goOn()
-    await expect(reloaded).rejects.toThrow('the server is stopping')
-    expect(stops).toBe(1)
-    expect(running.listeners.list).toEqual([])
-  })
-
-  test('although a plugin never stops, and says which', async () => {
-    hooks.one = { stop: () => NEVER }
-    const { running } = await started(block('a', 'does one'))
-    const begun = performance.now()
-    await expect(running.stop()).rejects.toThrow(`${file}:8: does: its plugin failed to stop: it takes too long, and is not waited for`)
-    expect(performance.now() - begun).toBeLessThan(WITHIN_MS)
-  })
+test('the server stops within a second although a reload waits for a plugin to start, which then ends with nothing left', async () => {
+  const { server } = await started(block('a', 'does one'), await freePort())
+  const { waits, goOn } = waiting('two')
+  let stops = 0
+  hooks.two!.stop = () => stops++
+  const reloaded = server.reload(read(block('a', 'does two')))
+  await waits
+  const begun = performance.now()
+  await server.stop()
+  expect(performance.now() - begun).toBeLessThan(1000)
+  goOn()
+  await expect(reloaded).rejects.toThrow('the server is stopping')
+  expect(stops).toBe(1)
+  expect(server.listeners.list).toEqual([])
 })

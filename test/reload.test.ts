@@ -1,111 +1,17 @@
 /** Going over to another configuration while questions come in. */
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { request } from 'node:http'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
-import type { ProcessServices } from '../src/chain/scope.js'
-import { BlockScope } from '../src/chain/scope.js'
-import { parseCorefile } from '../src/corefile/parser.js'
-import type { Configuration } from '../src/process/configuration.js'
-import { PromRegistry } from '../src/process/metrics.js'
 import { configurationHash, Reloader } from '../src/process/reload.js'
-import { type RunningServer, startServer } from '../src/process/run.js'
-import { Sharing } from '../src/process/shares.js'
-import { EmbeddedStores } from '../src/process/stores.js'
-import { readAnswer, requestOctets, TestClock, TestLog } from '../src/testing.js'
+import type { EmbeddedStores } from '../src/process/stores.js'
+import { readAnswer, requestOctets } from '../src/testing.js'
 import { openClient } from './dns-client.js'
-import { freePort, temporaryFolder } from './processes.js'
+import { freePort } from './processes.js'
+import { block, events, folder, put, read, running, type Started, started, stopServers } from './reloading.js'
 
-const folder = temporaryFolder()
-const file = join(folder.path, 'Corefile')
-
-/** Installs a plugin. */
-function install(name: string, setup: string): void {
-  const at = join(folder.path, 'node_modules', `skein-plugin-${name}`)
-  mkdirSync(at, { recursive: true })
-  writeFileSync(join(at, 'package.json'), '{"type":"module","exports":"./index.js"}')
-  const schema = "{ about: '', args: [{ name: 'WORD', type: 'text', optional: true }] }"
-  writeFileSync(join(at, 'index.js'), `export default { name: '${name}', api: 1, repeatable: true, schema: ${schema}, ${setup} }`)
-}
-
-// Says what happens to it, and answers with its word.
-install(
-  'says',
-  `setup({ args: [word] }, host) {
-    const say = (what) => host.log.info(what + ' ' + word)
-    return {
-      start() { say('start'); if (word === 'fails') throw new Error('no') },
-      stop: () => say('stop'),
-      handle: (query) => query.reply({ aa: true, answer: [{ owner: query.qname, type: 'TXT', ttl: 60, rdata: [word] }] })
-    }
-  }`
-)
-// Answers late.
-install(
-  'late',
-  `setup({ args: [word] }, host) {
-    return { handle: async (query) => { await new Promise((done) => setTimeout(done, 200)); return query.reply({ answer: [{ owner: query.qname, type: 'TXT', ttl: 60, rdata: [word] }] }) } }
-  }`
-)
-// Asks the server itself for what it is told.
-install(
-  'asks',
-  `setup({ args: [name] }, host) {
-    return { async handle(query) { const { answer } = await host.resolve(query.ask(name, 'TXT')); return query.reply({ aa: true, answer: answer.map(({ rdata }) => ({ owner: query.qname, type: 'TXT', ttl: 60, rdata })) }) } }
-  }`
-)
-// Answers with what a file says.
-install(
-  'file-says',
-  `async setup({ args: [file] }, host) {
-    const word = (await host.readFile(file)).toString().trim()
-    return { handle: (query) => query.reply({ aa: true, answer: [{ owner: query.qname, type: 'TXT', ttl: 60, rdata: [word] }] }) }
-  }`
-)
-
-const read = (corefile: string): Configuration => ({ ...parseCorefile(corefile, file), file, isDefault: false })
-
-interface Started {
-  readonly server: RunningServer
-  readonly services: ProcessServices & { readonly log: TestLog; readonly clock: TestClock; readonly metrics: PromRegistry }
-  readonly ask: (question: string, transport?: 'udp' | 'tcp') => Promise<string>
-}
-
-const running: RunningServer[] = []
-afterEach(async () => {
-  for (const server of running.splice(0)) await server.stop()
-})
-
-/** Starts a server, and asks it at one port; TXT answers as their text, others as their rcode. */
-async function started(corefile: string, port: number): Promise<Started> {
-  const log = new TestLog()
-  const clock = new TestClock()
-  const stores = new EmbeddedStores(clock, log)
-  const services = {
-    log,
-    clock,
-    random: { below: () => 0 },
-    metrics: new PromRegistry(),
-    stores,
-    shares: new Sharing(),
-    version: 'Skein-test'
-  }
-  const makeScope = (
-    ...[generation, resolve]: ConstructorParameters<typeof BlockScope> extends [unknown, infer G, infer R] ? [G, R] : never
-  ): BlockScope => new BlockScope(services, generation, resolve)
-  const server = await startServer({ configuration: read(corefile), services, makeScope, defaultPort: port })
-  running.push(server)
-  const ask = async (question: string, transport: 'udp' | 'tcp' = 'udp'): Promise<string> => {
-    const client = await openClient(transport, { address: '127.0.0.1', port })
-    const { rcode, answer } = readAnswer(await client.ask(requestOctets(question, { id: Math.floor(Math.random() * 65536) })))
-    client.close()
-    return answer[0]?.replace(/^.* TXT /, '').replaceAll('"', '') ?? rcode
-  }
-  return { server, services, ask }
-}
-
-const events = (log: TestLog): string[] => log.lines.flatMap((line) => /plugin\/says: (.*)$/.exec(line)?.[1] ?? [])
-const block = (zone: string, ...lines: string[]): string => `${zone} {\n  bind 127.0.0.1\n${lines.map((line) => `  ${line}\n`).join('')}}\n`
+afterEach(stopServers)
 
 describe('what says the same goes on, what says something else is built anew', () => {
   test('and the new one runs before the old one stops', async () => {
@@ -189,78 +95,6 @@ describe('where anything fails, everything is as it was', () => {
   })
 })
 
-describe('a cache keeps its answers', () => {
-  const base = ['cache', 'says one', 'log']
-
-  test.each<[title: string, before: readonly string[], after: readonly string[], hits: boolean]>([
-    ['where nothing changes', base, base, true],
-    ['where something before it changes', base, ['cache', 'says one', 'errors'], true],
-    ['where its own options change', base, ['cache 30', 'says one'], true],
-    ['but not where what stands behind it does', base, ['cache', 'says two', 'log'], false],
-    ['nor where something comes between', base, ['cache', 'says one', 'chaos', 'log'], false]
-  ])('%s', async (_title, before, after, hits) => {
-    const { server, services, ask } = await started(block('a', ...before), await freePort())
-    await ask('x.a. TXT')
-    await server.reload(read(block('a', ...after)))
-    await ask('x.a. TXT')
-    const text = await services.metrics.text()
-    const sum = [...text.matchAll(/^coredns_cache_hits_total\{.*type="success".*\} (\d+)$/gm)].reduce(
-      (all, [, value]) => all + Number(value),
-      0
-    )
-    expect(sum).toBe(hits ? 1 : 0)
-  })
-
-  test('but not where a server block that its answers were looked up in changes, be it itself the same', async () => {
-    const asking = block('a', 'cache', 'asks x.b.')
-    const { server, ask } = await started(asking + block('b', 'says one') + block('c', 'says three'), await freePort())
-    expect(await ask('x.a. TXT')).toBe('one')
-    expect((await server.reload(read(asking + block('b', 'says one') + block('c', 'says four')))).kept).toHaveLength(2)
-    expect((await server.reload(read(asking + block('b', 'says two') + block('c', 'says four')))).kept).toHaveLength(1)
-    expect(await ask('x.a. TXT')).toBe('two')
-    // A longer zone takes names away from the block that was asked.
-    expect((await server.reload(read(asking + block('b', 'says two') + block('x.b', 'says five')))).kept).toHaveLength(1)
-    expect(await ask('x.a. TXT')).toBe('five')
-  })
-
-  test('and hears of the store that its answers come from, after a reload too', async () => {
-    const port = await freePort()
-    const api = await freePort()
-    const etcd = (...more: string[]): string =>
-      block('skydns.test', 'cache', ...more, `etcd {\n    store ./heard\n    api 127.0.0.1:${api}\n  }`)
-    const { server, ask } = await started(etcd(), port)
-    await put(api, 'skydns/test/skydns/a', '{"text":"one"}')
-    expect(await ask('a.skydns.test. TXT')).toBe('one')
-    await server.reload(read(etcd('errors')))
-    await put(api, 'skydns/test/skydns/a', '{"text":"two"}')
-    expect(await ask('a.skydns.test. TXT')).toBe('two')
-    await server.reload(read(etcd('errors')))
-    await put(api, 'skydns/test/skydns/a', '{"text":"three"}')
-    expect(await ask('a.skydns.test. TXT')).toBe('three')
-  })
-})
-
-function put(port: number, key: string, value: string, headers: Record<string, string> = {}): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const body = `value=${encodeURIComponent(value)}`
-    const sent = request(
-      {
-        host: '127.0.0.1',
-        port,
-        path: `/v2/keys/${key}`,
-        method: 'PUT',
-        agent: false,
-        headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers }
-      },
-      (response) => {
-        response.resume()
-        response.once('end', () => resolve(response.statusCode ?? 0))
-      }
-    )
-    sent.once('error', reject).end(body)
-  })
-}
-
 describe('a store', () => {
   const etcd = (api: number, ...more: string[]): string =>
     block('skydns.test', `etcd {\n    store ./kept\n    api 127.0.0.1:${api}\n${more.map((line) => `    ${line}\n`).join('')}  }`)
@@ -330,6 +164,24 @@ test('fifty reloads under questions, good and broken by turns, lose none and lea
   tcp.close()
 })
 
+test('nothing of a configuration that was left is kept in the memory', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const { server, ask } = await started(block('.', 'says 0') + block('kept', 'cache', 'asks x.'), await freePort())
+  const left: WeakRef<object>[] = []
+  for (let round = 1; round <= 5; round++) {
+    await ask('a.kept. TXT')
+    left.push(new WeakRef(server.instance), new WeakRef(server.instance.blocks[0]!))
+    await server.reload(
+      read(block('.', `says ${round}`, 'cache', 'errors', 'log', 'ready 127.0.0.1:0') + block('kept', 'cache', 'asks x.'))
+    )
+  }
+  await new Promise((done) => setTimeout(done, 50))
+  collect()
+  // The engine may still have one in a register.
+  expect(left.filter((each) => each.deref() !== undefined).length).toBeLessThan(2)
+})
+
 describe('the directive reload', () => {
   async function watched(first: string): Promise<Started & { files: { text: string }; reloader: Reloader; look: () => Promise<void> }> {
     const files = { text: first }
@@ -371,6 +223,21 @@ describe('the directive reload', () => {
     files.text = block('.', 'reload 10s 0s', 'says two')
     await look()
     expect(await ask('x. TXT')).toBe('two')
+  })
+
+  test('all who ask while one is under way get the one after it', async () => {
+    const { files, ask, reloader } = await watched(block('.', 'late one'))
+    const asked = ask('x. TXT')
+    await new Promise((done) => setTimeout(done, 30))
+    files.text = block('.', 'says two')
+    const first = reloader.now()
+    await new Promise((done) => setTimeout(done, 30))
+    files.text = block('.', 'says three')
+    const [second, ...others] = await Promise.all(Array.from({ length: 50 }, () => reloader.now()))
+    expect(others.every((outcome) => outcome === second)).toBe(true)
+    expect(await first).not.toBe(second)
+    expect([await asked, await ask('x. TXT')]).toEqual(['one', 'three'])
+    expect(reloader.counts).toEqual({ done: 2, failed: 0 })
   })
 
   test('sees files that directives have read', async () => {

@@ -91,6 +91,40 @@ test('ends within a second of SIGTERM although a reload waits for a question tha
   silent.close()
 })
 
+describe('a plugin that never comes to an end does not keep the server from its own, within a second', () => {
+  const never = '() => new Promise(() => {})'
+  test.each<[title: string, layer: string, atStart: boolean, code: number, told: RegExp]>([
+    ['where it does not start at a reload', `{ start: ${never} }`, false, 0, /SIGTERM: shutting down/],
+    ['where it does not stop at a reload', `{ stop: ${never} }`, true, 0, /SIGTERM: shutting down/],
+    [
+      'where it does not stop at the stop',
+      `{ stop: ${never} }`,
+      false,
+      1,
+      /not everything stopped cleanly: \S*Corefile:\d+: never: its plugin failed to stop: it has not within 0\.4 s, and is not waited for/
+    ]
+  ])('%s', async (title, layer, atStart, code, told) => {
+    const cwd = join(folder.path, title.replaceAll(' ', '-'))
+    mkdirSync(cwd)
+    writeFileSync(join(cwd, 'never.js'), `export default { name: 'never', api: 1, setup: () => (${layer}) }`)
+    const corefile = (...lines: string[]): void => writeFileSync(join(cwd, 'Corefile'), block('plugin ./never.js', 'whoami', ...lines))
+    corefile(...(atStart || code === 1 ? ['never'] : []))
+    const server = await start(cwd)
+    if (code === 0) {
+      corefile(...(atStart ? [] : ['never']))
+      process.kill(server.pid, 'SIGHUP')
+      await server.prints(/Reloading/)
+      await sleep(200)
+      expect(server.output()).not.toContain('Reloading complete')
+    }
+    const begun = performance.now()
+    process.kill(server.pid, 'SIGTERM')
+    expect(await server.ended).toBe(code)
+    expect(performance.now() - begun).toBeLessThan(1000)
+    expect(server.output()).toMatch(told)
+  })
+})
+
 test('ends at once at a second signal, with 2, while health has it wait', async () => {
   const cwd = join(folder.path, 'twice')
   mkdirSync(cwd)

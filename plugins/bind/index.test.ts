@@ -19,6 +19,11 @@ describe('a server block listens on', () => {
     ['an address however it is spelled', 'bind 127.0.0.1 [0:0:0:0:0:0:0:1]', ['127.0.0.1', '::1']],
     ['a link-local address with its interface', 'bind FE80:0::1%eth0', ['fe80::1%eth0']],
     ['all of a family', 'bind 0.0.0.0 ::', ['0.0.0.0', '::']],
+    [
+      'those of all its lines',
+      'bind 127.0.0.1 ::1 {\n    except ::1\n  }\n  bind 127.0.0.2\n  bind ::1',
+      ['127.0.0.1', '127.0.0.2', '::1']
+    ],
     ['all but some', 'bind 127.0.0.1 127.0.0.2 ::1 {\n    except 127.0.0.1\n    except 0::1\n  }', ['127.0.0.2']]
   ])('%s', async (_title, bind, addresses) => {
     expect(await addressesOf(bind)).toEqual(addresses)
@@ -74,7 +79,7 @@ describe('a wrong line is an error with file and line', () => {
     ['bind ::1 {\n    only ::1\n  }', 'Corefile:3: bind: unknown option "only", expected one of except'],
     ['bind ::1 {\n    excep ::1\n  }', 'Corefile:3: bind: unknown option "excep", did you mean except?'],
     ['bind ::1 {\n    except ::1\n  }', 'Corefile:2: bind: no address is left to listen on'],
-    ['bind ::1\n  bind ::2', 'Corefile:3: bind: may stand only once in a server block, and stands in line 2 already']
+    ['bind ::1\n  bind ::2 0::1', 'Corefile:3: bind: ::1 stands in a line before already, expected it once']
   ])('%j', async (line, message) => {
     await expect(serverOf(`. {\n  ${line}\n}`)).rejects.toMatchObject({ code: 'SKEIN_CONFIG', message })
   })

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import { type Directive, ipv6Octets, ipv6Text, listenAddresses, type Plugin, type Schema } from 'skein/plugin'
+import { type Directive, ipv6Octets, ipv6Text, listenAddresses, type Offer, type Plugin, type Schema } from 'skein/plugin'
 
 const WHERE = { type: 'text', expected: 'addresses or names of network interfaces', name: 'ADDRESS|INTERFACE', rest: true } as const
 const schema = {
@@ -9,10 +9,14 @@ const schema = {
   options: { except: { args: [WHERE], repeats: true, about: 'leaves these out' } }
 } as const satisfies Schema
 
+/** The addresses of the lines of a server block so far. */
+const addressesSoFar: Offer<string[]> = { name: 'bind/addresses' }
+
 /** Names the addresses that a server block listens on. */
 export default {
   name: 'bind',
   api: 1,
+  repeatable: true,
   schema,
   setup({ args: [words], options, directive }, host) {
     for (const [index, word] of words.entries()) {
@@ -23,7 +27,14 @@ export default {
     const named = words.flatMap((word) => addressesOf(directive, word))
     const addresses = [...new Set(named)].filter((address) => !without.has(address))
     if (addresses.length === 0) directive.fail('no address is left to listen on')
-    host.set(listenAddresses, addresses)
+    const [before] = host.find(addressesSoFar)
+    const again = addresses.find((address) => before?.includes(address))
+    if (again !== undefined) directive.fail(`${again} stands in a line before already, expected it once`)
+    if (before !== undefined) before.push(...addresses)
+    else {
+      host.set(listenAddresses, addresses)
+      host.offer(addressesSoFar, addresses)
+    }
     return {}
   }
 } satisfies Plugin<typeof schema>

@@ -4,7 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-log-'))
-process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+const remove = (): void => rmSync(folder, { recursive: true, force: true })
+process.on('exit', remove)
+// A run of tests ends its processes with this.
+process.once('SIGTERM', () => {
+  remove()
+  process.kill(process.pid, 'SIGTERM')
+})
 
 /** A Corefile in the folder of the plugins. */
 export const file = join(folder, 'Corefile')

@@ -1,19 +1,34 @@
-import { ConfigError } from '../corefile/directive.js'
+import { ConfigError, placeText } from '../corefile/directive.js'
 import { thrownText } from '../message/one-line.js'
 import { isPromiseLike, type MaybePromise } from '../plugin.js'
 import { type Configured, pluginError } from './build.js'
 
 /** A layer, and what its errors are told by. */
-type Started = Pick<Configured, 'layer' | 'directive' | 'url'>
+export type Startable = Pick<Configured, 'layer' | 'directive' | 'url'>
 
-/** How long all layers together may take to stop where nobody is in a hurry. */
-const PATIENCE_MS = 5000
+/** How long layers may take to start, in milliseconds. */
+export interface Patience {
+  /** Each; what takes longer to be ready says so by `ready`. */
+  readonly startMs?: number
+  /** Before it is told that one is waited for. */
+  readonly tellMs?: number
+  readonly tell?: (text: string) => void
+}
 
-/** Starts layers in order. Where one fails, it and those before it are stopped and its error is thrown: a ConfigError, at its directive. */
-export async function startAll(configured: readonly Started[]): Promise<void> {
+const START_MS = 60_000
+const TELL_MS = 5_000
+/** For all layers together, where nobody is in a hurry. */
+const STOP_MS = 5_000
+const DRAIN_MS = 60_000
+
+/**
+ * Starts layers in order. Where one fails, or has not started in time, it and those before it are stopped and its error is thrown: a
+ * ConfigError, at its directive.
+ */
+export async function startAll(configured: readonly Startable[], patience: Patience = {}): Promise<void> {
   for (const [index, each] of configured.entries()) {
     try {
-      await each.layer.start?.()
+      await start(each, patience)
     } catch (error) {
       const failure = pluginError(error, each, 'failed to start')
       await stopAll(configured.slice(0, index + 1)).catch((also: unknown) => {
@@ -24,16 +39,43 @@ export async function startAll(configured: readonly Started[]): Promise<void> {
   }
 }
 
+async function start({ layer, directive: { name, at } }: Startable, patience: Patience): Promise<void> {
+  const { startMs = START_MS, tellMs = TELL_MS, tell } = patience
+  const told = `${placeText(at)}: ${name}: its plugin is still starting after ${tellMs / 1000} s, and is waited for`
+  const late = setTimeout(() => tell?.(told), tellMs)
+  try {
+    await inTime(layer.start?.(), startMs)
+  } finally {
+    clearTimeout(late)
+  }
+}
+
 /**
- * Stops layers in reverse order. One that fails, or is not done after `patienceMs` for all of them, does not keep the others from
+ * Has layers finish what they tell others of, all at once, and tells of those that fail. A third party's has a minute; one of Skein's own
+ * takes as long as its directive says.
+ */
+export async function drainAll(configured: readonly Startable[], tell: (text: string) => void, withinMs = DRAIN_MS): Promise<void> {
+  const drain = async (each: Startable): Promise<void> => {
+    try {
+      const drained = each.layer.drain?.()
+      await (each.url === undefined ? drained : inTime(drained, withinMs))
+    } catch (error) {
+      tell(thrownText(pluginError(error, each, 'failed before the stop')))
+    }
+  }
+  await Promise.all(configured.map(drain))
+}
+
+/**
+ * Stops layers in reverse order, all within a time in milliseconds. One that fails, or takes longer, does not keep the others from
  * stopping; the AggregateError that is thrown in the end says in its message what each of them has thrown.
  */
-export async function stopAll(configured: readonly Started[], patienceMs = PATIENCE_MS): Promise<void> {
-  const deadline = performance.now() + patienceMs
+export async function stopAll(configured: readonly Startable[], withinMs = STOP_MS): Promise<void> {
+  const begun = performance.now()
   const failures: ConfigError[] = []
   for (const each of configured.toReversed()) {
     try {
-      await inTime(each.layer.stop?.(), deadline)
+      await inTime(each.layer.stop?.(), withinMs, begun)
     } catch (error) {
       failures.push(pluginError(error, each, 'failed to stop'))
     }
@@ -41,14 +83,18 @@ export async function stopAll(configured: readonly Started[], patienceMs = PATIE
   if (failures.length > 0) throw new AggregateError(failures, failures.map(thrownText).join('; '))
 }
 
-async function inTime(stopped: MaybePromise<void>, deadline: number): Promise<void> {
-  if (!isPromiseLike(stopped)) return
+/** Waits for what a layer does, so many milliseconds from `begun` on; fails where it takes longer. */
+async function inTime(done: MaybePromise<void> | undefined, withinMs: number, begun = performance.now()): Promise<void> {
+  if (!isPromiseLike(done)) return
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error('it takes too long, and is not waited for')), deadline - performance.now())
+    timer = setTimeout(
+      () => reject(new Error(`it has not within ${withinMs / 1000} s, and is not waited for`)),
+      Math.max(0, begun + withinMs - performance.now())
+    )
   })
   try {
-    await Promise.race([stopped, late])
+    await Promise.race([done, late])
   } finally {
     clearTimeout(timer)
   }

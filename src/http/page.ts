@@ -1,9 +1,10 @@
 /** One page over HTTP: what plugins tell of the server to whoever asks. */
 import { once } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, isIPv6, type Socket } from 'node:net'
 import { listenProblem } from '../message/listen-problem.js'
 import { thrownText } from '../message/one-line.js'
+import { hold, isHeld } from './held.js'
 import type { HttpPlace } from './place.js'
 
 /** How many clients may be connected: a few that ask, and some to spare. */
@@ -14,6 +15,9 @@ const REQUEST_MS = 10_000
 const LOOK_MS = 2_000
 /** A server stops within a second, all its parts together. */
 const FINISH_MS = 250
+/** How often it is looked whether a port is free that the configuration before has, and when it is told that it is not. */
+const FREE_MS = 20
+const NOT_FREE_MS = 10_000
 
 /** A page, and what is said there. */
 export interface HttpPage {
@@ -64,16 +68,45 @@ export async function openHttp(place: HttpPlace, page: HttpPage): Promise<HttpEn
   return { value, close: () => close(server, () => [...open].filter((socket) => !busy.has(socket))) }
 }
 
-/** Has a server listen; where it cannot it fails, with the reason in words as message. */
-export async function listenHttp(server: Server, { host, port }: HttpPlace): Promise<AddressInfo> {
-  // Without a host it listens on all addresses.
-  server.listen({ port, ...(host !== '' && { host }) })
+/**
+ * Has a server listen; where it cannot it fails, with the reason in words as message. A port that this process itself has is one of the
+ * configuration before a reload, which gives it back: the server listens then, and is told of what goes wrong by its `error`.
+ */
+export async function listenHttp(server: Server, place: HttpPlace): Promise<AddressInfo> {
   try {
-    await once(server, 'listening')
+    await listening(server, place)
   } catch (error) {
-    throw new Error(listenProblem(error as NodeJS.ErrnoException), { cause: error })
+    const problem = error as NodeJS.ErrnoException
+    const { host, port } = place
+    if (problem.code !== 'EADDRINUSE' || !isHeld(host, port)) throw new Error(listenProblem(problem), { cause: error })
+    listenWhenFree(server, place)
+    return { address: host === '' ? '::' : host, family: isIPv6(host) ? 'IPv6' : 'IPv4', port }
   }
   return server.address() as AddressInfo
+}
+
+async function listening(server: Server, { host, port }: HttpPlace): Promise<void> {
+  // Without a host it listens on all addresses.
+  server.listen({ port, ...(host !== '' && { host }) })
+  await once(server, 'listening')
+  hold(server)
+}
+
+function listenWhenFree(server: Server, place: HttpPlace): void {
+  const begun = performance.now()
+  let isTold = false
+  const timer = setInterval(() => {
+    const isFree = !isHeld(place.host, place.port)
+    if (isFree) {
+      clearInterval(timer)
+      // Its `error` tells of a failure.
+      listening(server, place).catch(() => {})
+    } else if (!isTold && performance.now() - begun > NOT_FREE_MS) {
+      isTold = true
+      server.emit('error', new Error('another part of this server has the port, and is waited for'))
+    }
+  }, FREE_MS).unref()
+  server.once('close', () => clearInterval(timer))
 }
 
 async function answer(page: HttpPage, method: string, path: string, response: ServerResponse): Promise<void> {

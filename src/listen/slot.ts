@@ -1,3 +1,4 @@
+import { isHeld } from '../http/held.js'
 import { listenProblem } from '../message/listen-problem.js'
 import { type Client, shownAddress } from '../query.js'
 import type { Outgoing } from '../reply/finish.js'
@@ -47,8 +48,13 @@ export class ListenError extends Error {
   readonly reason: string | undefined
 
   constructor(address: string, port: number, transport: string, cause: NodeJS.ErrnoException) {
-    const otherPort = cause.code === 'EACCES' ? '; choose another with -dns.port' : ''
-    super(`cannot listen on ${shownAddress(address, port)} (${transport}): ${listenProblem(cause)}${otherPort}`, { cause })
+    const isOurs = transport === 'tcp' && isHeld(address, port)
+    super(`cannot listen on ${shownAddress(address, port)} (${transport}): ${problemOf(cause, isOurs)}`, { cause })
     this.reason = cause.code
   }
+}
+
+function problemOf(cause: NodeJS.ErrnoException, isOurs: boolean): string {
+  if (cause.code === 'EADDRINUSE' && isOurs) return 'this server itself has the port for something else: have it reload without that first'
+  return `${listenProblem(cause)}${cause.code === 'EACCES' ? '; choose another with -dns.port' : ''}`
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
+import { hold } from '../http/held.js'
 import { shownEndpoint } from './addresses.js'
 import { Connection } from './connection.js'
 import { STREAM_LIMITS, type StreamLimits } from './limits.js'
@@ -51,6 +52,7 @@ class TcpListener implements Listener {
     } catch (error) {
       throw new ListenError(this.address, port, 'tcp', error as NodeJS.ErrnoException)
     }
+    hold(this.#server)
     // Running out of descriptors must not end the server: connections wait in the kernel's queue.
     this.#server.on('error', () => this.#counters.refusedConnections++)
     this.port = (this.#server.address() as { port: number }).port

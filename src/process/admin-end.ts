@@ -50,7 +50,7 @@ export class AdminEnd implements Beside {
         this.#token = wanted?.token
         if (at === before?.at) return
         this.#open = fresh
-        if (fresh !== undefined) this.#log.info(`admin calls are answered on http://${this.address}`)
+        if (fresh !== undefined) this.#log.info(`admin calls are answered on http://${this.address ?? at}`)
         if (before !== undefined) this.#end(before.server)
       },
       discard: () => (fresh === undefined ? Promise.resolve() : closeServer(fresh.server, 0))

@@ -1,8 +1,9 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { readConfiguration } from './configuration.js'
+import { readAgain, readConfiguration } from './configuration.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-configuration-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -50,5 +51,53 @@ describe('refuses', () => {
   ])('%s', (_, name, message) => {
     const home = write({ Corefile: 'import parts\n', Nul: 'import a\0b\n' })
     expect(() => readConfiguration(join(home, name))).toThrow(message)
+  })
+})
+
+describe('read again for a server that runs with one', () => {
+  const good = '. {\n  import part\n}\n'
+  const pipe = (path: string): void => {
+    rmSync(path)
+    execFileSync('mkfifo', [path])
+  }
+  const device = (path: string): void => {
+    rmSync(path)
+    symlinkSync('/dev/zero', path)
+  }
+
+  test.each<[title: string, change: (corefile: string, part: string) => void, message: RegExp]>([
+    ['a Corefile that is gone', (corefile) => rmSync(corefile), /^cannot read the Corefile .*: there is no such file$/],
+    ['an empty one', (corefile) => writeFileSync(corefile, ''), /Corefile has no server block any more$/],
+    ['one of comments', (corefile) => writeFileSync(corefile, '# soon\n'), /Corefile has no server block any more$/],
+    ['a pipe', (corefile) => pipe(corefile), /^cannot read the Corefile .*: it is no regular file$/],
+    ['a device', (corefile) => device(corefile), /: it is no regular file$/],
+    ['one of 3 GB', (corefile) => truncateSync(corefile, 3e9), /^cannot read the Corefile .*: it has more than 16 MiB$/],
+    ['an import of a pipe', (_corefile, part) => pipe(part), /Corefile:2: cannot import ".*": it is no regular file/],
+    [
+      'an import of 17 MiB',
+      (_corefile, part) => truncateSync(part, 17 * 1024 * 1024),
+      /Corefile:2: cannot import ".*": it has more than 16 MiB/
+    ]
+  ])('%s is refused', (_title, change, message) => {
+    const home = write({ Corefile: good, part: 'log\n' })
+    const corefile = join(home, 'Corefile')
+    const before = readConfiguration(corefile)
+    change(corefile, join(home, 'part'))
+    expect(() => readAgain(corefile, before)).toThrow(message)
+  })
+
+  test('a ./Corefile that is gone is refused too, and the default goes on where it was that', () => {
+    const at = process.cwd()
+    const home = write({ Corefile: '. {\n}\n' })
+    process.chdir(home)
+    try {
+      const before = readConfiguration(undefined)
+      rmSync('Corefile')
+      expect(() => readAgain(undefined, before)).toThrow(/^there is no Corefile any more$/)
+      const none = readConfiguration(undefined)
+      expect(readAgain(undefined, none).isDefault).toBe(true)
+    } finally {
+      process.chdir(at)
+    }
   })
 })

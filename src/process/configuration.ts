@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { defaultServerBlocks } from '../corefile/default.js'
 import { ConfigError } from '../corefile/directive.js'
@@ -22,9 +22,15 @@ export interface Configuration {
   readonly warnings: readonly Warning[]
 }
 
+/** Reading more would keep the server from answering, and no configuration is near it. */
+const MOST_OCTETS = 16 * 1024 * 1024
+
 /** The files and the environment of this process. */
 const machine: Outside = {
-  readFile: (path) => readFileSync(path),
+  readFile: (path) => {
+    checkReadable(path)
+    return readFileSync(path)
+  },
   readFolder: (path) => readdirSync(path),
   variables: process.env
 }
@@ -51,21 +57,47 @@ export function isToml(file: string): boolean {
  * Reads the configuration: `conf` is a path, that of a file in TOML ends in `.toml`; `-` or `stdin` is a Corefile on standard
  * input; without it `./Corefile`, and where that is missing or holds no server block CoreDNS's built-in default. Throws ConfigError.
  */
-export function readConfiguration(conf: string | undefined, references: References = 'values'): Configuration {
+export function readConfiguration(
+  conf: string | undefined,
+  references: References = 'values',
+  check: (path: string) => void = () => {}
+): Configuration {
   const named = conf !== undefined && conf !== ''
   const stdin = isStdin(conf)
   const file = stdin ? STDIN : named ? conf : 'Corefile'
-  const text = readText(stdin ? 0 : file, file, named)
+  const text = readText(stdin ? 0 : file, file, named, check)
   const parse = isToml(file) ? parseToml : parseCorefile
   const { blocks, files, warnings } = text === undefined ? NOTHING : parse(text, file, machine, references)
   const isDefault = blocks.length === 0
   return { file, blocks: isDefault ? defaultServerBlocks() : blocks, isDefault, files, warnings }
 }
 
+/**
+ * Reads it again for a server that runs with `before`. Throws ConfigError also where it would be the default now: a file that is gone or
+ * empty is one that somebody is writing.
+ */
+export function readAgain(conf: string | undefined, before: Configuration): Configuration {
+  if (isStdin(conf)) throw new ConfigError('it was read from standard input, which cannot be read again')
+  const configuration = readConfiguration(conf, 'values', checkReadable)
+  const { file, files, isDefault } = configuration
+  if (isDefault && !before.isDefault)
+    throw new ConfigError(files.length === 0 ? `there is no ${file} any more` : `${file} has no server block any more`)
+  return configuration
+}
+
+/** Refuses what would keep a server that runs from answering: a pipe, on which nobody may write, a device without an end, too much. */
+function checkReadable(path: string): void {
+  const found = statSync(path)
+  if (found.isDirectory()) return
+  const problem = !found.isFile() ? 'it is no regular file' : found.size > MOST_OCTETS ? 'it has more than 16 MiB' : undefined
+  if (problem !== undefined) throw Object.assign(new Error(problem), { code: 'EINVAL' })
+}
+
 const NOTHING: ParsedCorefile = { blocks: [], files: [], warnings: [] }
 
-function readText(path: string | number, file: string, mustExist: boolean): Buffer | undefined {
+function readText(path: string | number, file: string, mustExist: boolean, check: (path: string) => void): Buffer | undefined {
   try {
+    check(file)
     return readFileSync(path)
   } catch (error) {
     if (isMissing(error) && !mustExist) return undefined

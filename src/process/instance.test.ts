@@ -124,7 +124,7 @@ describe('an instance opens the stores before the layers start, and closes them 
       await instance.start()
       await instance.stop()
     } catch (error) {
-      log.info((error as Error).message)
+      log.info((error as Error).message.replace(`${folder}/`, ''))
     }
     return events(log)
   }
@@ -134,7 +134,7 @@ describe('an instance opens the stores before the layers start, and closes them 
     [
       'one does not start',
       'a {\n  life 1\n}\nb {\n  life 2 fails\n}\nc {\n  life 3\n}',
-      `open, start 1, start 2, stop 2, stop 1, close, ${file}:5: life: its plugin failed to start: no (at index.js:1)`
+      'open, start 1, start 2, stop 2, stop 1, close, Corefile:5: life: its plugin failed to start: no (at index.js:1)'
     ]
   ])('when %s', async (_title, corefile, expected) => {
     expect(await life(corefile)).toBe(expected)

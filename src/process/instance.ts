@@ -3,7 +3,7 @@ import { lookUp, type Report, type Serving } from '../chain/answer.js'
 import { attempting } from '../chain/attempt.js'
 import { type BuildOptions, type BuiltChain, buildChain, type Configured, pluginError } from '../chain/build.js'
 import { refuse } from '../chain/compose.js'
-import { startAll, stopAll } from '../chain/lifecycle.js'
+import { drainAll, startAll, stopAll } from '../chain/lifecycle.js'
 import { CHAIN_SCHEMAS, readSaid, readSaidUnread, type Said } from '../chain/said.js'
 import { BlockScope, type Generation, type ProcessServices, Settings } from '../chain/scope.js'
 import { StepRecord } from '../chain/step.js'
@@ -32,7 +32,7 @@ import { DEFAULT_UDP_SIZE } from '../reply/size.js'
 import { Routes } from '../route/route.js'
 import { serve } from '../server.js'
 import { folderOf } from './configuration.js'
-import { behind, hasEnteredChanged, keptBlocks, movedZones, textOf } from './kept.js'
+import { behind, hasEnteredChanged, keptBlocks, movedZones, servedPlace, textOf } from './kept.js'
 import { checkListening, listeningOf } from './listening.js'
 import { type BuiltBlock, type Home, type Plan, type PlannedEndpoint, planEndpoints } from './plan.js'
 
@@ -80,11 +80,7 @@ export async function buildInstance(blocks: readonly ServerBlock[], options: Ins
     await attempt(() => settings.setAll(one.scope.processSettings))
   }
   const plan = await planOf(built, generation, options)
-  for (const block of built) {
-    if (change.staying.has(block)) continue
-    block.scope.offer(blockServed, servedBy(block, defaultPort))
-    block.scope.offer(readiness, () => notReady(block))
-  }
+  for (const block of built) if (!change.staying.has(block)) offerState(block, defaultPort)
   return new Instance({
     blocks: built,
     staying: change.staying,
@@ -145,7 +141,7 @@ async function buildBlock(
   options: InstanceOptions
 ): Promise<BuiltBlock> {
   const { services } = options
-  const before = change.running.find((other) => other.block.keyTexts.join() === block.keyTexts.join())
+  const before = change.running.find((other) => servedPlace(other.block) === servedPlace(block))
   // What has entered a block that changes rests on what is not there any more, even where it says the same.
   const isMoved = before !== undefined && hasEnteredChanged(before, change.running, change.staying, change.moved)
   const entered = new Set(before === undefined || isMoved ? [] : before.home.entered)
@@ -154,8 +150,14 @@ async function buildBlock(
   const scope = options.makeScope?.(generation, resolve) ?? new BlockScope(services, generation, resolve)
   const chain = await buildChain(block, scope, said, options)
   const epoch = before === undefined ? 0 : before.epoch + (isMoved ? 1 : 0)
-  scope.behind = (directive) => behind(chain.configured, scope, epoch, directive)
+  scope.behind = (directive) => behind(chain.configured, { block, scope, epoch }, directive)
   return { block, text, epoch, chain, scope, home, addresses: scope.settings.get(listenAddresses) ?? ['0.0.0.0', '::'] }
+}
+
+/** Here, as what is offered stays as long as the block: a function made where it is built would keep all that was there, the instance of before too. */
+function offerState(block: BuiltBlock, defaultPort: number): void {
+  block.scope.offer(blockServed, servedBy(block, defaultPort))
+  block.scope.offer(readiness, () => notReady(block))
 }
 
 function servedBy({ block, addresses, chain }: BuiltBlock, defaultPort: number): BlockServed {
@@ -282,7 +284,7 @@ export class Instance {
     const fresh = this.#fresh
     try {
       await this.generation.stores.open()
-      await startAll(configuredOf(fresh))
+      await startAll(configuredOf(fresh), { tell: (text) => this.#log.warn(text) })
     } catch (error) {
       this.#stopped = Promise.resolve()
       await this.stop().catch((also: unknown) => this.#log.error(thrownText(also)))
@@ -343,20 +345,13 @@ export class Instance {
   }
 
   /** Has the layers finish what they tell others of, while questions are answered as ever. One that fails does not keep the server from stopping. */
-  async drain(): Promise<void> {
-    const draining = configuredOf(this.blocks).map(async (each) => {
-      try {
-        await each.layer.drain?.()
-      } catch (error) {
-        this.#log.error(thrownText(pluginError(error, each, 'failed before the stop')))
-      }
-    })
-    await Promise.all(draining)
+  drain(): Promise<void> {
+    return drainAll(configuredOf(this.blocks), (text) => this.#log.error(text))
   }
 
-  /** Stops the layers, once: what still waits for one of them is answered by it. Layers that take longer are not waited for. */
-  stopLayers(patienceMs?: number): Promise<void> {
-    this.#stopped ??= stopAll(configuredOf(this.#own), patienceMs)
+  /** Stops the layers, once, within a time in milliseconds for all: what still waits for one of them is answered by it. */
+  stopLayers(withinMs?: number): Promise<void> {
+    this.#stopped ??= stopAll(configuredOf(this.#own), withinMs)
     return this.#stopped
   }
 

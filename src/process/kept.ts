@@ -8,6 +8,7 @@ import type { Directive } from '../corefile/directive.js'
 import type { ServerBlock } from '../corefile/parser.js'
 import { treeOf } from '../corefile/same-tree.js'
 import { isWithin } from '../message/name.js'
+import { rootFolder } from '../plugin.js'
 import type { BuiltBlock } from './plan.js'
 
 /** What a server block says, with the lines of all blocks that say how chains are built. */
@@ -50,11 +51,23 @@ export function hasEnteredChanged(
   })
 }
 
-/** The zones that are served before or after, and not both. */
+/** The zones that are not served where they were: they come, go, or have other ports or addresses. */
 export function movedZones(blocks: readonly ServerBlock[], running: readonly BuiltBlock[]): string[] {
-  const zones = (list: readonly ServerBlock[]): Set<string> => new Set(list.flatMap(({ keys }) => keys.map(({ zone }) => zone)))
-  const [before, after] = [zones(running.map(({ block }) => block)), zones(blocks)]
-  return [...[...before].filter((zone) => !after.has(zone)), ...[...after].filter((zone) => !before.has(zone))]
+  const places = (list: readonly ServerBlock[]): Map<string, string> =>
+    new Map(list.flatMap(({ keys, directives }) => keys.map(({ zone, port }) => [JSON.stringify([zone, port, bound(directives)]), zone])))
+  const [before, after] = [places(running.map(({ block }) => block)), places(blocks)]
+  return [...[...before].filter(([place]) => !after.has(place)), ...[...after].filter(([place]) => !before.has(place))].map(
+    ([, zone]) => zone
+  )
+}
+
+/** Which zones a block serves at which ports and addresses, however that is spelled. No two blocks of a configuration have it in common. */
+export function servedPlace({ keys, directives }: ServerBlock): string {
+  return JSON.stringify([keys.map(({ zone, port }) => [zone, port]), bound(directives)])
+}
+
+function bound(directives: readonly Directive[]): unknown {
+  return linesText(directives.filter(({ name }) => name === 'bind'))
 }
 
 async function hasSameFiles({ files }: BlockScope): Promise<boolean> {
@@ -65,13 +78,24 @@ async function hasSameFiles({ files }: BlockScope): Promise<boolean> {
   return true
 }
 
-/** What stands behind a directive in its chain, as a hash; `epoch` tells apart what is the same and rests on something else. */
-export function behind(configured: readonly Configured[], scope: BlockScope, epoch: number, directive: Directive): string {
-  const index = configured.findIndex((use) => use.directive === directive)
-  const after = configured.slice(index + 1).map((use) => use.directive)
+/**
+ * What stands behind a directive in its chain, as a hash: the lines, whose plugins and which files they are, and where the block is, as its
+ * look-ups start there. `epoch` tells apart what is the same and rests on something else.
+ */
+export function behind(configured: readonly Configured[], { block, scope, epoch }: Behind, directive: Directive): string {
+  const uses = configured.slice(configured.findIndex((use) => use.directive === directive) + 1)
+  const after = uses.map((use) => use.directive)
   const files = scope.files.filter((file) => after.includes(file.directive)).map(({ path, hash }) => [path, hash])
-  const parts = JSON.stringify([directive.zones, linesText(after), files, epoch])
+  const plugins = uses.map(({ url }) => url)
+  const parts = JSON.stringify([servedPlace(block), linesText(after), plugins, scope.settings.get(rootFolder), files, epoch])
   return createHash('sha256').update(parts).digest('hex')
+}
+
+/** The block that {@link behind} is asked of. */
+interface Behind {
+  readonly block: ServerBlock
+  readonly scope: BlockScope
+  readonly epoch: number
 }
 
 function linesText(directives: readonly Directive[]): unknown {

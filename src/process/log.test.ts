@@ -58,6 +58,16 @@ describe('the log', () => {
     expect(writes).toEqual(['[DEBUG] plugin/forward: a\n[WARNING] plugin/forward: b\nc\n'])
   })
 
+  test('has one line for each that it is told, whatever is in it', async () => {
+    const { stream, writes } = sink()
+    const log = new StreamLog(stream)
+    log.error('two\r\n[ERROR] lines \u001b[31mred\u2028')
+    log.named('any').info('    as far in\nas before')
+    log.line('two\n\nlines')
+    await turn()
+    expect(writes).toEqual(['[ERROR] two [ERROR] lines  [31mred \n[INFO] plugin/any:     as far in as before\ntwo lines\n'])
+  })
+
   test('has objects of JSON where they are asked for, whatever a line says', async () => {
     const { stream, writes } = sink()
     const log = new StreamLog(stream, { format: 'json', debug: true })

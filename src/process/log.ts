@@ -58,7 +58,8 @@ export class StreamLog implements Log {
   }
 
   line(text: string): void {
-    this.#take(this.format === 'text' || text.startsWith('{') ? text : jsonLine('INFO', text))
+    if (this.format === 'json' && !text.startsWith('{')) this.#take(jsonLine('INFO', text))
+    else this.#take(text.includes('\n') ? onOneLine(text) : text)
   }
 
   named(plugin: string): Log {
@@ -91,7 +92,7 @@ export class StreamLog implements Log {
 
   #shown(level: Level, text: string, plugin?: string): string {
     if (this.format === 'json') return jsonLine(level, text, plugin)
-    return plugin === undefined ? `[${level}] ${text}` : `[${level}] plugin/${plugin}: ${text}`
+    return plugin === undefined ? `[${level}] ${onOneLine(text)}` : `[${level}] plugin/${plugin}: ${onOneLine(text)}`
   }
 
   #take(line: string): void {
@@ -104,6 +105,11 @@ export class StreamLog implements Log {
     this.#waiting = true
     setImmediate(() => this.flush())
   }
+}
+
+/** What a plugin says may hold line ends and commands for a terminal, and come from others: one line must not pass for several. */
+function onOneLine(text: string): string {
+  return text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
 }
 
 /** A line of the log as JSON, with CoreDNS's names: `time`, `level`, `msg`, and the `plugin` whose line it is. */

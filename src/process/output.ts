@@ -19,7 +19,7 @@ function ended({ code, message }: NodeJS.ErrnoException): void {
 /** Has a line told where nothing goes on before `done` is called: the process would end without a word. */
 export function tellOfStandstill(): { done(): void } {
   const tell = (): void =>
-    void process.stderr.write('skein: ended before it was done: something that it waits for never comes, the start of a plugin say\n')
+    void process.stderr.write('skein: ended before it was done: something that it waits for never comes, the import of a plugin say\n')
   process.once('beforeExit', tell)
   return { done: () => void process.removeListener('beforeExit', tell) }
 }

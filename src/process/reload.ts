@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { hashOf } from '../chain/host.js'
 import type { ProcessServices } from '../chain/scope.js'
-import { ConfigError } from '../corefile/directive.js'
 import { thrownText } from '../message/one-line.js'
 import { reloadEvery } from '../plugin.js'
 import type { Configuration } from './configuration.js'
@@ -22,7 +21,7 @@ export type Outcome = (Reloaded & { readonly old: string; readonly new: string }
 /** Reads the configuration again, and has the server go over to it. */
 export class Reloader {
   readonly #server: RunningServer
-  readonly #read: () => Configuration
+  readonly #read: (before: Configuration) => Configuration
   readonly #services: ProcessServices
   readonly #failures: { value: number }
   #configuration: Configuration
@@ -32,8 +31,16 @@ export class Reloader {
   #failed: string | undefined
   #timer: { cancel(): void } | undefined
   #isStopped = false
+  /** The one under way or to come, and the one that has not begun. */
+  #turn: Promise<unknown> = Promise.resolve()
+  #next: Promise<Outcome> | undefined
 
-  constructor(server: RunningServer, configuration: Configuration, read: () => Configuration, services: ProcessServices) {
+  constructor(
+    server: RunningServer,
+    configuration: Configuration,
+    read: (before: Configuration) => Configuration,
+    services: ProcessServices
+  ) {
     this.#server = server
     this.#configuration = configuration
     this.#read = read
@@ -61,15 +68,24 @@ export class Reloader {
     return { done: this.#done, failed: this.#failures.value }
   }
 
-  /** Reloads whether something has changed or not; the hashes are those of before and after. What has failed is in the log too. */
-  async now(): Promise<Outcome> {
+  /**
+   * Reloads whether something has changed or not; the hashes are those of before and after. What has failed is in the log too. All who ask
+   * while one is under way get the one after it.
+   */
+  now(): Promise<Outcome> {
+    this.#next ??= this.#turn.then(() => {
+      this.#next = undefined
+      return this.#reload()
+    })
+    this.#turn = this.#next
+    return this.#next
+  }
+
+  async #reload(): Promise<Outcome> {
     const { log } = this.#services
     log.info('Reloading')
     try {
-      const configuration = this.#read()
-      // It is for a start without a Corefile: one that is gone, or empty while an editor writes it, must not cost all zones.
-      if (configuration.isDefault && !this.#configuration.isDefault)
-        throw new ConfigError(`${configuration.file} is not there, or has no server block, and the server ran with some`)
+      const configuration = this.#read(this.#configuration)
       const reloaded = await this.#server.reload(configuration)
       const old = configurationHash(this.#configuration)
       this.#configuration = configuration
@@ -110,7 +126,7 @@ export class Reloader {
   /** What the files are now: a text that is another one where any of them is. */
   async #state(): Promise<string> {
     try {
-      return await stateOf(this.#read(), this.#server)
+      return await stateOf(this.#read(this.#configuration), this.#server)
     } catch (error) {
       return thrownText(error)
     }

@@ -8,7 +8,9 @@ import type { Configuration } from './configuration.js'
 import { buildInstance, type Instance, type MakeScope } from './instance.js'
 import { type BuiltBlock, zoneLines } from './plan.js'
 
-/** How long queries in flight may take when the server stops: so long by themselves, then what is left for the layers to end them. */
+/** How long a stop, which is to end within a second, waits for a reload that is under way. */
+const TURN_MS = 200
+/** How long queries in flight may take then: so long by themselves, then what is left for the layers to end them. */
 const PATIENCE_MS = 250
 const GRACE_MS = 400
 /** How long queries of before may take after a reload, as CoreDNS has it: nobody waits for it. */
@@ -142,8 +144,7 @@ export class RunningServer {
   async stop(): Promise<void> {
     this.#isStopping = true
     this.#hurry()
-    // A plugin that a reload is waiting for may take as long as it likes.
-    await Promise.race([this.#turn, sleep(PATIENCE_MS, undefined, { ref: false })])
+    await Promise.race([this.#turn, sleep(TURN_MS, undefined, { ref: false })])
     await this.instance.drain()
     const closed = Promise.all([this.listeners.close(GRACE_MS), this.#options.beside?.close()])
     await Promise.race([closed, sleep(PATIENCE_MS, undefined, { ref: false })])

@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import { isIPv6, type Server as NetServer, type Socket } from 'node:net'
+import { hold, isHeld } from '../http/held.js'
 import type { KeysHandler } from './keys-api.js'
 import { StoreError } from './store.js'
 import { listenAlone, MAX_SOCKET_PATH } from './unix-socket.js'
@@ -59,16 +60,21 @@ function listenOnPort(server: Server, address: string): Promise<string> {
   if (port === '') throw new StoreError(`${address} is no address to listen on: write 127.0.0.1:4001, [::1]:4001 or unix:/path`)
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
-      reject(
-        new StoreError(`the keys API cannot listen on ${address} (${error.code}): free it, or choose another address`, { cause: error })
-      )
+      reject(new StoreError(`the keys API cannot listen on ${address} (${error.code}): ${adviceOn(host, Number(port))}`, { cause: error }))
     )
     server.listen(Number(port), host, () => {
       server.removeAllListeners('error')
+      hold(server)
       const bound = server.address() as { address: string; port: number }
       resolve(isIPv6(bound.address) ? `[${bound.address}]:${bound.port}` : `${bound.address}:${bound.port}`)
     })
   })
+}
+
+function adviceOn(host: string, port: number): string {
+  return isHeld(host, port)
+    ? 'this server itself has it for something else: have it reload without that first'
+    : 'free it, or choose another address'
 }
 
 /** Ends a server made by {@link keysServer}: no new calls; those under way get so long to finish. */
