@@ -9,7 +9,8 @@ describe('an expression of Go matches what it does there', () => {
     ['(?i)TimeOut', ['timeout'], ['time out']],
     ['^[[:alpha:]]+$', ['abc'], ['ab1']],
     ['^\\pL\\z', ['é'], ['1']],
-    ['(?P<who>a)', ['a'], ['b']]
+    ['(?P<who>a)', ['a'], ['b']],
+    ['^a{1000}$', ['a'.repeat(1000)], ['a'.repeat(999)]]
   ])('%j', (pattern, matched, others) => {
     const expression = new Expression(pattern)
     expect([...matched, ...others].filter((text) => expression.matches(text))).toEqual(matched)
@@ -23,6 +24,8 @@ describe('what Go refuses is refused, and it is said why', () => {
     ['(?=a)', 'invalid or unsupported Perl syntax: `(?=`'],
     ['(a)\\1', 'invalid escape sequence: `\\1`'],
     ['a{1001}', 'invalid repeat count: `{1001}`'],
+    ['(.*){1,1000}', 'its counted repeats make it too large'],
+    ['(a?b?c?){0,300}', 'its counted repeats make it too large'],
     ['a'.repeat(10_001), 'it has more than 10000 characters']
   ])('%j', (pattern, message) => {
     expect(() => new Expression(pattern)).toThrow(new SyntaxError(message))

@@ -2,6 +2,8 @@ import { RE2JS, RE2JSSyntaxException } from 're2js'
 
 /** As many as CoreDNS takes: a longer one keeps the start busy. */
 const LONGEST_PATTERN = 10_000
+/** How many instructions counted repeats may make beyond one for each character: a match takes longer by each, and keeps the server busy. */
+const MOST_REPEATED = 1000
 
 /** A regular expression of Go (RE2). JavaScript's own are others, and some texts keep them busy for years. */
 export class Expression {
@@ -17,6 +19,7 @@ export class Expression {
         throw new SyntaxError(error.message.replace(/^error parsing regexp: /, ''), { cause: error })
       throw error
     }
+    if (this.#compiled.programSize() > pattern.length + MOST_REPEATED) throw new SyntaxError('its counted repeats make it too large')
   }
 
   /** Whether any part of the text matches. */
