@@ -9,6 +9,7 @@ import { layerProblem } from './check-layer.js'
 import { DIRECTIVE_NAME } from './check-plugin.js'
 import { Chains, classesOf } from './compose.js'
 import { PluginHost } from './host.js'
+import { inTime, PATIENCE_MS } from './in-time.js'
 import { isBuiltIn, loadPlugin, nearDirective, urlOf } from './load.js'
 import { checkRepeats, inOrder, type Use } from './place.js'
 import { CHAIN_SCHEMAS, NOTHING_SAID, type Said } from './said.js'
@@ -85,7 +86,7 @@ async function setUp(use: Use, scope: BlockScope): Promise<Layer> {
   const config = readBySchema(directive, plugin.schema ?? NOTHING)
   let layer: unknown
   try {
-    layer = await plugin.setup(config, new PluginHost(scope, directive))
+    layer = await inTime(plugin.setup(config, new PluginHost(scope, directive)), PATIENCE_MS)
   } catch (error) {
     throw pluginError(error, use, 'failed to set up')
   }

@@ -1,25 +1,23 @@
 import { ConfigError, placeText } from '../corefile/directive.js'
 import { thrownText } from '../message/one-line.js'
-import { isPromiseLike, type MaybePromise } from '../plugin.js'
 import { type Configured, pluginError } from './build.js'
+import { inTime, PATIENCE_MS } from './in-time.js'
 
 /** A layer, and what its errors are told by. */
 export type Startable = Pick<Configured, 'layer' | 'directive' | 'url'>
 
 /** How long layers may take to start, in milliseconds. */
 export interface Patience {
-  /** Each; what takes longer to be ready says so by `ready`. */
+  /** Each. */
   readonly startMs?: number
   /** Before it is told that one is waited for. */
   readonly tellMs?: number
   readonly tell?: (text: string) => void
 }
 
-const START_MS = 60_000
 const TELL_MS = 5_000
 /** For all layers together, where nobody is in a hurry. */
 const STOP_MS = 5_000
-const DRAIN_MS = 60_000
 
 /**
  * Starts layers in order. Where one fails, or has not started in time, it and those before it are stopped and its error is thrown: a
@@ -40,7 +38,7 @@ export async function startAll(configured: readonly Startable[], patience: Patie
 }
 
 async function start({ layer, directive: { name, at } }: Startable, patience: Patience): Promise<void> {
-  const { startMs = START_MS, tellMs = TELL_MS, tell } = patience
+  const { startMs = PATIENCE_MS, tellMs = TELL_MS, tell } = patience
   const told = `${placeText(at)}: ${name}: its plugin is still starting after ${tellMs / 1000} s, and is waited for`
   const late = setTimeout(() => tell?.(told), tellMs)
   try {
@@ -54,7 +52,7 @@ async function start({ layer, directive: { name, at } }: Startable, patience: Pa
  * Has layers finish what they tell others of, all at once, and tells of those that fail. A third party's has a minute; one of Skein's own
  * takes as long as its directive says.
  */
-export async function drainAll(configured: readonly Startable[], tell: (text: string) => void, withinMs = DRAIN_MS): Promise<void> {
+export async function drainAll(configured: readonly Startable[], tell: (text: string) => void, withinMs = PATIENCE_MS): Promise<void> {
   const drain = async (each: Startable): Promise<void> => {
     try {
       const drained = each.layer.drain?.()
@@ -81,21 +79,4 @@ export async function stopAll(configured: readonly Startable[], withinMs = STOP_
     }
   }
   if (failures.length > 0) throw new AggregateError(failures, failures.map(thrownText).join('; '))
-}
-
-/** Waits for what a layer does, so many milliseconds from `begun` on; fails where it takes longer. */
-async function inTime(done: MaybePromise<void> | undefined, withinMs: number, begun = performance.now()): Promise<void> {
-  if (!isPromiseLike(done)) return
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(
-      () => reject(new Error(`it has not within ${withinMs / 1000} s, and is not waited for`)),
-      Math.max(0, begun + withinMs - performance.now())
-    )
-  })
-  try {
-    await Promise.race([done, late])
-  } finally {
-    clearTimeout(timer)
-  }
 }

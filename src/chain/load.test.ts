@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type ConfigError, Directive } from '../corefile/directive.js'
 import { serverOf } from '../testing.js'
 import { loadPlugin } from './load.js'
@@ -192,6 +192,20 @@ describe('whatever a plugin throws while it is set up is an error at its line', 
       code: 'SKEIN_CONFIG',
       message: `${file}:2: hello: ${problem}`
     })
+  })
+
+  test('as is that it never comes to an end', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const waits = new Promise<void>((resolve) => Object.assign(globalThis, { skeinSetUp: resolve }))
+    const setup = 'setup: () => { globalThis.skeinSetUp(); return new Promise(() => {}) }'
+    const folder = installed('hello', `export default { name: 'hello', api: 1, ${setup} }`)
+    const refused = expect(serverOf('. {\n  hello\n}', { file: join(folder, 'Corefile') })).rejects.toThrow(
+      'Corefile:2: hello: its plugin failed to set up: it has not within 60 s, and is not waited for'
+    )
+    await waits
+    await vi.advanceTimersByTimeAsync(60_000)
+    await refused
   })
 
   test('which names a file of its package, and none of another', async () => {
