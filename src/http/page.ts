@@ -63,7 +63,7 @@ export async function openHttp(place: HttpPlace, page: HttpPage): Promise<HttpEn
   })
   const value = await listenHttp(server, place)
   // Running out of descriptors must not end the server.
-  server.on('error', (error) => page.tell(`${place.text}: ${error.message}`))
+  server.on('error', (error) => page.tell(`${place.text}: ${listenProblem(error)}`))
   // Who is connected and asks for nothing has nothing to wait for.
   return { value, close: () => close(server, () => [...open].filter((socket) => !busy.has(socket))) }
 }

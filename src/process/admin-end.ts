@@ -3,6 +3,7 @@ import type { Server } from 'node:http'
 import type { Settings } from '../chain/scope.js'
 import { ConfigError } from '../corefile/directive.js'
 import { listenHttp } from '../http/page.js'
+import { listenProblem } from '../message/listen-problem.js'
 import { adminEnd, type Log } from '../plugin.js'
 import { shownAddress } from '../query.js'
 import type { KeysGuard } from '../store/keys-guard.js'
@@ -79,7 +80,7 @@ export class AdminEnd implements Beside {
       throw new ConfigError(`admin: cannot listen on ${place.text}: ${(error as Error).message}`, settings.directiveOf(adminEnd)?.at)
     }
     // Running out of descriptors must not end the server.
-    server.on('error', (error) => this.#log.error(`admin: ${error.message}`))
+    server.on('error', (error) => this.#log.error(`admin: ${listenProblem(error)}`))
     return { at: place.text, server }
   }
 
