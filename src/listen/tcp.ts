@@ -8,7 +8,7 @@ import { turn, untilQuiet } from './quiet.js'
 import { ListenError, type Listener, type ListenerCounters, type Receive } from './slot.js'
 
 /** For connections that wait in the kernel when the listener closes. */
-const ACCEPT_MS = 50
+const ACCEPT_MS = 250
 
 /** Listens for connections on one address. Port 0 takes a free one. */
 export async function openTcp(
