@@ -22,10 +22,10 @@ test('a fresh copy sets itself up with the real npm and compiler, and is then up
   expect(prepare()).toMatchObject({ status: 0, stderr: 'building…\n' })
   expect(readdirSync(join(folder.path, 'dist/test'))).toContain('tools.js')
 
-  // 150 ms in all where Node itself takes 50; a slow machine is not our fault, so the rest is what is held.
+  // Node itself takes 50 ms where all of it takes 150, and as much longer on a slow machine.
   const bare = bestOf(5, () => spawnSync(process.execPath, ['-e', '']))
   const upToDate = bestOf(5, () => expect(prepare()).toMatchObject({ status: 0, stderr: '' }))
-  expect(upToDate - bare).toBeLessThan(100)
+  expect(upToDate / bare).toBeLessThan(5)
   folder.remove()
 })
 

@@ -1,5 +1,5 @@
 /** Reloads and restarts under load. One file, so that they do not take the processor from each other. */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -30,8 +30,8 @@ afterAll(() => folder.remove())
 
 /** A folder with a store that has a service. */
 async function stored(name: string): Promise<string> {
-  const cwd = join(folder.path, name)
-  mkdirSync(cwd)
+  // A test that is tried again has another.
+  const cwd = mkdtempSync(join(folder.path, `${name}-`))
   const service = JSON.stringify({ host: '10.0.0.1' })
   expect((await skein(['kv', 'put', '/skydns/test/load/web', service, '-store', join(cwd, 'store')], cwd)).code).toBe(0)
   return cwd
