@@ -29,7 +29,8 @@ describe('the command line', () => {
     ['cases', ['--case', 'tcp', '--case', 'start'], { cases: ['tcp', 'start'] }],
     ['a peer of ours', ['--peer', 'knot'], { peers: [{ name: 'knot' }] }],
     ['a command', ['--peer', 'old=node a,b.js -x=1,53'], { peers: [{ name: 'old', given: { command: 'node a,b.js -x=1', port: 53 } }] }],
-    ['rates', ['--rate', '500', '--rate', 'max'], { loads: [500, 'max'] }],
+    ['rates', ['--rate', '500', '--rate', 'max', '--rate', '80%'], { loads: [500, 'max', '80%'] }],
+    ['numbers of services', ['--services', '1000', '--services', '50000'], { services: [1000, 50_000] }],
     ['a fraction of a second', ['--seconds', '0.5'], { seconds: 0.5 }],
     ['another Node and another line', ['--node', '/a/node', '--with', 'bufsize 512'], { nodes: ['/a/node'], lines: ['bufsize 512'] }]
   ])('%s', (_, words, expected) => {
@@ -40,7 +41,9 @@ describe('the command line', () => {
     [['--case', 'cached'], '--case: expected one of cached-a, '],
     [['--peer', 'bind'], '--peer: expected one of floor, unbound, '],
     [['--peer', 'old=node'], '--peer: expected NAME=COMMAND,PORT, not "old=node"'],
-    [['--rate', 'fast'], '--rate: expected a whole number above 0, not "fast"'],
+    [['--rate', 'fast'], '--rate: expected max, queries a second, or a percentage from 1% to 99%, not "fast"'],
+    [['--rate', '80%', '--rate', 'max'], '--rate 80%: expected --rate max before it'],
+    [['--rate', 'max', '--rate', '100%'], '--rate: expected max, queries a second, or a percentage from 1% to 99%, not "100%"'],
     [['--runs', '1.5'], '--runs: expected a whole number above 0, not "1.5"'],
     [['--seconds', '0'], '--seconds: expected a number above 0, not "0"'],
     [['--speed'], "Unknown option '--speed'"]
@@ -94,7 +97,18 @@ describe('statistics', () => {
   })
 
   test('latencies of several rounds are medians, each by itself', () => {
-    const latency = (p50: number, p99: number) => ({ rate: 10, sent: 5, answered: 5, p50, p90: 1, p99, p999: 1, max: 1, late: 0 })
+    const latency = (p50: number, p99: number) => ({
+      rate: 10,
+      sent: 5,
+      answered: 5,
+      unsent: 0,
+      p50,
+      p90: 1,
+      p99,
+      p999: 1,
+      max: 1,
+      late: 0
+    })
     const rounds = [latency(1, 9), latency(2, 8), latency(3, 100)].map((each) => taken(1, { latency: each }))
     expect(figuresOf(10, rounds, []).latency).toEqual({ ...latency(2, 9) })
   })
@@ -153,7 +167,7 @@ describe('what other programs and the kernel print', () => {
 describe('tables', () => {
   const figures = { cpuOfRounds: [], perSecond: 25_000.4, lost: 1, rss: 80.6, rssAnon: 30 }
   const common = { case: 'service-a', corefile: 'bench/Corefile.no-cache', services: 1000 }
-  const latency = { rate: 10, sent: 5, answered: 5, p50: 51.4, p90: 60, p99: 99.6, p999: 120, max: 200, late: 3 }
+  const latency = { rate: 10, sent: 5, answered: 5, unsent: 0, p50: 51.4, p90: 60, p99: 99.6, p999: 120, max: 200, late: 3 }
   const results: Result[] = [
     {
       ...common,
@@ -167,12 +181,12 @@ describe('tables', () => {
   ]
 
   test('each load has the servers, and a server without figures stands last', () => {
-    expect(rowsOf(results)).toEqual([
-      ['service-a', 'max', 'skein', '12.3', '2.47', '25000', '1', '81', '30', '51', '100'],
-      ['service-a', '10000', 'skein', '–', '–', '25000', '1', '81', '30', '–', '–'],
-      ['service-a', '–', 'knot', '–']
+    expect(rowsOf('service-a 1000', results)).toEqual([
+      ['service-a 1000', 'max', 'skein', '12.3', '2.47', '25000', '1', '81', '30', '51', '100'],
+      ['service-a 1000', '10000', 'skein', '–', '–', '25000', '1', '81', '30', '–', '–'],
+      ['service-a 1000', '–', 'knot', '–']
     ])
-    expect(rowsOf([])).toEqual([])
+    expect(rowsOf('service-a', [])).toEqual([])
   })
 
   test('another Corefile and what is to be known of a server stand below', () => {
@@ -182,7 +196,7 @@ describe('tables', () => {
 
   test('columns are as wide as what is in them', () => {
     expect(table(['a', 'bcd'], [['long'], ['x', 'y']])).toBe('| a    | bcd |\n| ---- | --- |\n| long |     |\n| x    | y   |')
-    const widths = table(HEAD, rowsOf(results))
+    const widths = table(HEAD, rowsOf('service-a 1000', results))
       .split('\n')
       .map((line) => line.length)
     expect(new Set(widths).size).toBe(1)

@@ -80,12 +80,16 @@ class Bench {
   async #compare(of: Case): Promise<void> {
     const { loads, seconds, runs } = this.options
     const servers = [...this.#skeins, ...this.#others]
-    const results = await measureCase(await this.#scene(of), servers, { loads, seconds, runs, latency: this.#latency, say })
-    this.#print(table(HEAD, rowsOf(results)), results, notesOf(results))
+    // In a case about few services these numbers come to the same.
+    for (const services of new Set(this.options.services.map((many) => of.services(many)))) {
+      const scene = await this.#scene(of, services)
+      const results = await measureCase(scene, servers, { loads, seconds, runs, latency: this.#latency, say })
+      this.#print(table(HEAD, rowsOf(scene.title, results)), results, notesOf(results))
+    }
   }
 
   async #pauses(): Promise<void> {
-    const scene = await this.#scene(PAUSES)
+    const scene = await this.#scene(PAUSES, this.#most)
     const rows = []
     for (const kind of this.#skeins) {
       say(`pauses ${kind.name}: ${this.options.pauseSeconds} s`)
@@ -97,7 +101,7 @@ class Bench {
   async #starts(): Promise<void> {
     const { runs, seconds } = this.options
     say('start')
-    const rows = await measureStarts(await this.#scene(START), this.#skeins, { runs, seconds })
+    const rows = await measureStarts(await this.#scene(START, this.#most), this.#skeins, { runs, seconds })
     this.#print(startTable(rows), rows)
   }
 
@@ -119,15 +123,18 @@ class Bench {
     this.#print(table(head, cells), rows)
   }
 
-  async #scene(of: Case): Promise<Scene> {
-    const many = this.options.services
-    const services = of.services(many)
-    const questions = of.questions(many)
+  get #most(): number {
+    return Math.max(...this.options.services)
+  }
+
+  async #scene(of: Case, services: number): Promise<Scene> {
+    const questions = of.questions(services)
     const folder = this.#newFolder()
     const file = join(folder, 'questions')
     writeFileSync(file, questions.map((line) => `${line}\n`).join(''))
     return {
       of,
+      title: of.services(1) === of.services(2) ? of.name : `${of.name} ${services}`,
       services,
       questions: file,
       question: questions[0]!,

@@ -2,7 +2,6 @@
 
 import { dnsperf } from '../test/dnsperf.js'
 import { startProcess } from '../test/processes.js'
-import type { Load } from './options.js'
 import type { BenchServer, Scene } from './scene.js'
 import { cpuOf, type Memory, memoryOf } from './usage.js'
 
@@ -14,6 +13,8 @@ export interface Latency {
   readonly rate: number
   readonly sent: number
   readonly answered: number
+  /** What did not leave: the client's fault, or its kernel's. */
+  readonly unsent: number
   readonly p50: number
   readonly p90: number
   readonly p99: number
@@ -28,36 +29,38 @@ export interface Taken extends Memory {
   /** Microseconds of the server's processor time for each answered query; undefined where none was answered. */
   readonly cpu: number | undefined
   readonly perSecond: number
+  /** Queries of dnsperf and of the client for latency that had no reply in time. */
   readonly lost: number
   readonly latency: Latency | undefined
 }
 
 /** How a measurement is made. */
 export interface TakeOptions {
-  readonly load: Load
+  /** Queries a second; as many as it answers where left out. */
+  readonly rate: number | undefined
   readonly seconds: number
   /** The client's program; undefined: replies are not timed. */
   readonly latency: string | undefined
 }
 
 /** Drives a server, then times its replies at the same rate; at half of what it reached where it went as fast as it could. */
-export async function take(server: BenchServer, { of, questions }: Scene, { load, seconds, latency }: TakeOptions): Promise<Taken> {
+export async function take(server: BenchServer, { of, questions }: Scene, { rate, seconds, latency }: TakeOptions): Promise<Taken> {
   const before = cpuOf(server.pid)
-  const limit = load === 'max' ? {} : { rate: load }
+  const limit = rate === undefined ? {} : { rate }
   const how = { mode: of.transport, port: server.port, questions, seconds, ...DRIVEN, ...limit }
   const { completed, lost, interrupted, perSecond } = await dnsperf(how)
   const used = cpuOf(server.pid) - before
   const memory = memoryOf(server.pid)
-  const rate = load === 'max' ? Math.floor(perSecond / 2) : load
+  const asked = rate ?? Math.floor(perSecond / 2)
+  const isTimed = of.transport === 'udp' && asked > 0
+  const replies =
+    latency !== undefined && isTimed ? await timed(latency, { port: server.port, rate: asked, seconds, questions }) : undefined
   return {
     cpu: completed === 0 ? undefined : used / completed,
     perSecond,
-    lost: lost + interrupted,
+    lost: lost + interrupted + (replies === undefined ? 0 : replies.sent - replies.unsent - replies.answered),
     ...memory,
-    latency:
-      latency === undefined || of.transport === 'tcp' || rate < 1
-        ? undefined
-        : await timed(latency, { port: server.port, rate, seconds, questions })
+    latency: replies
   }
 }
 

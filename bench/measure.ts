@@ -10,6 +10,8 @@ import { alternated, medianOfKnown } from './statistics.js'
 
 const ANSWER_WITHIN_MS = 10_000
 const WARM_SECONDS = 1
+/** Of what a server prints that does not start. */
+const MOST_WORDS = 400
 
 /** The figures of a server at one load: medians of all rounds, losses of all rounds together, the most memory. */
 export interface Figures {
@@ -52,6 +54,8 @@ export interface MeasureOptions {
 interface Contender {
   readonly server: BenchServer
   note: string | undefined
+  /** Answered a second as fast as it goes, once that is measured. */
+  highest: number
 }
 
 /** Starts the servers, measures them by turns, and stops them. A server that cannot take part has a result with a note and no figures. */
@@ -88,11 +92,14 @@ async function enter(startable: Startable, scene: Scene): Promise<Contender | st
   } catch (error) {
     // Without Skein there is nothing to compare with.
     if (startable.isSkein) throw error
-    return `could not be started: ${(error as Error).message}`
+    return `could not be started: ${(error as Error).message
+      .trim()
+      .replace(/\s*\n\s*/g, ' / ')
+      .slice(0, MOST_WORDS)}`
   }
-  if (!startable.isSkein) return { server, note: startable.name === 'floor' ? undefined : await difference(server, scene) }
+  if (!startable.isSkein) return { server, highest: 0, note: startable.name === 'floor' ? undefined : await difference(server, scene) }
   writeFileSync(scene.reply, await untilAnswers(server.port, scene.question, ANSWER_WITHIN_MS))
-  return { server, note: undefined }
+  return { server, highest: 0, note: undefined }
 }
 
 /** Where a cache has no room for all answers, the figures are of something else than its hits. */
@@ -121,23 +128,29 @@ async function measureLoad(
   for (let round = 0; round < runs; round++) {
     const taken = new Map<Contender, Taken>()
     for (const contender of alternated(contenders, round)) {
-      const one = await take(contender.server, scene, { load, seconds, latency })
+      const one = await take(contender.server, scene, { rate: rateOf(load, contender), seconds, latency })
       taken.set(contender, one)
-      say(
-        `${scene.of.name} ${load} ${round + 1}/${runs} ${contender.server.name}: ${one.cpu?.toFixed(1)} µs, ${Math.round(one.perSecond)}/s`
-      )
+      say(`${scene.title} ${load} ${round + 1}/${runs} ${contender.server.name}: ${one.cpu?.toFixed(1)} µs, ${Math.round(one.perSecond)}/s`)
     }
     rounds.push(taken)
   }
   const floor = contenders.find(({ server }) => server.name === 'floor')
   return contenders.map((contender) => {
     const floors = floor === undefined ? [] : rounds.map((taken) => taken.get(floor)!)
-    return figuresOf(
+    const figures = figuresOf(
       load,
       rounds.map((taken) => taken.get(contender)!),
       floors
     )
+    if (load === 'max') contender.highest = figures.perSecond
+    return figures
   })
+}
+
+/** Queries a second; undefined for as many as the server answers. */
+function rateOf(load: Load, { highest }: Contender): number | undefined {
+  if (typeof load === 'number') return load
+  return load === 'max' ? undefined : Math.max(1, Math.floor((highest * Number.parseInt(load, 10)) / 100))
 }
 
 /** The figures of several rounds; `floors` are those of the floor in the same rounds, none where there is no floor. */
@@ -164,6 +177,6 @@ export function figuresOf(load: Load, rounds: readonly Taken[], floors: readonly
 
 function latencyOf(rounds: readonly Latency[]): Latency | undefined {
   if (rounds.length === 0) return undefined
-  const names = ['rate', 'sent', 'answered', 'p50', 'p90', 'p99', 'p999', 'max', 'late'] as const
+  const names = ['rate', 'sent', 'answered', 'unsent', 'p50', 'p90', 'p99', 'p999', 'max', 'late'] as const
   return Object.fromEntries(names.map((name) => [name, medianOfKnown(rounds.map((each) => each[name]))])) as unknown as Latency
 }

@@ -1,10 +1,11 @@
 /** The command line of the bench. */
+import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { CASE_NAMES } from './cases.js'
 import { PEER_NAMES } from './peers.js'
 
-/** How the servers are driven: as fast as they go, or at so many queries a second. */
-export type Load = 'max' | number
+/** How the servers are driven: as fast as they go, at so many queries a second, or at a part of the highest rate of each. */
+export type Load = 'max' | number | `${number}%`
 
 /** A server beside Skein. */
 export interface PeerOption {
@@ -21,8 +22,8 @@ export interface Options {
   readonly loads: readonly Load[]
   readonly seconds: number
   readonly runs: number
-  /** How many services the store has in the cases about many. */
-  readonly services: number
+  /** How many services the store has in the cases about many; these are measured with each number, those of Skein alone with the most. */
+  readonly services: readonly number[]
   /** How long the case `pauses` takes. */
   readonly pauseSeconds: number
   /** Other binaries of Node that Skein runs under too, beside this one. */
@@ -51,10 +52,12 @@ export const HELP = `npm run bench -- [OPTION…]: what a query costs Skein, bes
   --peer NAME=COMMAND,PORT
                          the same started with COMMAND, in a folder that has its configuration for PORT; a NAME that is none of
                          these gets Skein's Corefile there, with a copy of the store: another build of Skein
-  --rate max|N           as fast as it goes, or N queries a second; may stand several times (max, 10000, 30000)
+  --rate max|N|N%        as fast as it goes, N queries a second, or N percent of the highest rate; may stand several times
+                         (max, 10000, 30000)
   --seconds N            how long a measurement takes (4)
   --runs N               how often each is made; the table has medians (5)
-  --services N           services in the store for service-a, nxdomain, pauses and start (1000000)
+  --services N           services in the store for service-a, nxdomain, pauses and start (1000000);
+                         may stand several times, to compare
   --pause-seconds N      how long the case pauses takes (300)
   --node PATH            another node binary, under which Skein runs too; may stand several times
   --with LINE            a line of the server block, with which Skein runs too; may stand several times
@@ -67,12 +70,13 @@ export function readOptions(words: readonly string[]): Options {
   return {
     cases: values.case?.map(readCase) ?? CASE_NAMES,
     peers: values.peer?.map(readPeer),
-    loads: values.rate?.map((text) => (text === 'max' ? text : readNumber(text, 'rate'))) ?? ['max', 10_000, 30_000],
+    loads: readLoads(values.rate ?? ['max', '10000', '30000']),
     seconds: readNumber(values.seconds ?? '4', 'seconds', true),
     runs: readNumber(values.runs ?? '5', 'runs'),
-    services: readNumber(values.services ?? '1000000', 'services'),
+    services: values.services?.map((text) => readNumber(text, 'services')) ?? [1_000_000],
     pauseSeconds: readNumber(values['pause-seconds'] ?? '300', 'pause-seconds', true),
-    nodes: values.node ?? [],
+    // Servers are started in folders of their own.
+    nodes: values.node?.map((path) => resolve(path)) ?? [],
     lines: values.with ?? [],
     json: values.json,
     help: values.help ?? false
@@ -93,7 +97,7 @@ function parsed(words: readonly string[]) {
         with: many,
         seconds: one,
         runs: one,
-        services: one,
+        services: many,
         'pause-seconds': one,
         json: one,
         help: { type: 'boolean', short: 'h' }
@@ -107,6 +111,18 @@ function parsed(words: readonly string[]) {
 function readCase(text: string): string {
   if (CASE_NAMES.includes(text)) return text
   throw new UsageError(`--case: expected one of ${CASE_NAMES.join(', ')}, not ${JSON.stringify(text)}`)
+}
+
+function readLoads(words: readonly string[]): Load[] {
+  const isPart = (text: string): text is `${number}%` => /^[1-9]\d?%$/.test(text)
+  const first = words.findIndex(isPart)
+  if (first >= 0 && !words.slice(0, first).includes('max'))
+    throw new UsageError(`--rate ${words[first]}: expected --rate max before it, which finds out what the highest rate is`)
+  return words.map((text) => {
+    if (text === 'max' || isPart(text)) return text
+    if (/^[1-9]\d*$/.test(text)) return Number(text)
+    throw new UsageError(`--rate: expected max, queries a second, or a percentage from 1% to 99%, not ${JSON.stringify(text)}`)
+  })
 }
 
 function readPeer(text: string): PeerOption {

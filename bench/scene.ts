@@ -11,6 +11,8 @@ const NXDOMAIN = 3
 /** What the servers of a case have in common. */
 export interface Scene {
   readonly of: Case
+  /** The case's name, and the number of services where the command line says it. */
+  readonly title: string
   readonly services: number
   /** A file of `name TYPE` lines, and its first line. */
   readonly questions: string

@@ -78,6 +78,13 @@ export async function cacheEntries(metricsPort: number): Promise<number> {
   return values.reduce((sum, value) => sum + value, 0)
 }
 
+/** What it calls itself. Throws where it is no Node. */
 function nodeVersion(path: string): string {
-  return execFileSync(path, ['--version'], { encoding: 'utf8' }).trim().replace(/^v/, '')
+  try {
+    return execFileSync(path, ['--version'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+      .trim()
+      .replace(/^v/, '')
+  } catch (error) {
+    throw new Error(`--node ${path} does not tell its version (${(error as NodeJS.ErrnoException).code ?? 'it fails'})`, { cause: error })
+  }
 }

@@ -23,20 +23,20 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [line(head), `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...rows.map(line)].join('\n')
 }
 
-/** The rows of a case: for each load the servers, in their order; then those without figures. */
-export function rowsOf(results: readonly Result[]): string[][] {
+/** The rows of a case under this title: for each load the servers, in their order; then those without figures. */
+export function rowsOf(title: string, results: readonly Result[]): string[][] {
   const loads = Math.max(0, ...results.map((result) => result.loads.length))
   const measured = Array.from({ length: loads }, (_, load) =>
-    results.flatMap((result) => (result.loads[load] === undefined ? [] : [rowOf(result, result.loads[load])]))
+    results.flatMap((result) => (result.loads[load] === undefined ? [] : [rowOf(title, result, result.loads[load])]))
   )
   const absent = results.filter((result) => result.loads.length === 0)
-  return [...measured.flat(), ...absent.map((result) => [result.case, '–', result.server, '–'])]
+  return [...measured.flat(), ...absent.map((result) => [title, '–', result.server, '–'])]
 }
 
-function rowOf({ case: name, server }: Result, figures: Figures): string[] {
+function rowOf(title: string, { server }: Result, figures: Figures): string[] {
   const { load, cpu, toFloor, perSecond, lost, rss, rssAnon, latency } = figures
   return [
-    name,
+    title,
     `${load}`,
     server,
     shown(cpu, 1),
