@@ -182,8 +182,8 @@ describe('tables', () => {
 
   test('each load has the servers, and a server without figures stands last', () => {
     expect(rowsOf('service-a 1000', results)).toEqual([
-      ['service-a 1000', 'max', 'skein', '12.3', '2.47', '25000', '1', '81', '30', '51', '100'],
-      ['service-a 1000', '10000', 'skein', '–', '–', '25000', '1', '81', '30', '–', '–'],
+      ['service-a 1000', 'max', 'skein', '12.3', '2.47', '25000', '1', '81', '30', '51', '100', '3'],
+      ['service-a 1000', '10000', 'skein', '–', '–', '25000', '1', '81', '30', '–', '–', '–'],
       ['service-a 1000', '–', 'knot', '–']
     ])
     expect(rowsOf('service-a', [])).toEqual([])

@@ -13,7 +13,8 @@ export const HEAD = [
   'RSS MiB',
   'RssAnon MiB',
   'p50 µs',
-  'p99 µs'
+  'p99 µs',
+  'late µs'
 ] as const
 
 /** A table in Markdown, its columns as wide as what is in them. */
@@ -46,7 +47,8 @@ function rowOf(title: string, { server }: Result, figures: Figures): string[] {
     shown(rss),
     shown(rssAnon),
     shown(latency?.p50),
-    shown(latency?.p99)
+    shown(latency?.p99),
+    shown(latency?.late)
   ]
 }
 
