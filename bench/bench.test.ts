@@ -1,17 +1,20 @@
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
+import { EmbeddedStore } from '../src/store/embedded.js'
+import { openTables, readRevision, type Table } from '../src/store/tables.js'
 import { addressRecord, replyTo, requestOctets } from '../src/testing.js'
 import { readLoad } from '../test/dnsperf.js'
 import { temporaryFolder } from '../test/processes.js'
 import { CASES } from './cases.js'
 import { placed, readCorefile } from './corefiles.js'
+import { fillStore } from './fill-store.js'
 import { readLatency, type Taken } from './load.js'
 import { figuresOf, type Result } from './measure.js'
 import { type Options, readOptions, UsageError } from './options.js'
 import { PEERS } from './peers.js'
 import { differenceOf } from './same-answer.js'
-import { absentQuestions, outsideQuestions, recordsOf, serviceQuestions } from './services.js'
+import { absentQuestions, outsideQuestions, recordsOf, serviceEntries, serviceQuestions } from './services.js'
 import { alternated, median, medianOfKnown } from './statistics.js'
 import { HEAD, notesOf, rowsOf, table } from './table.js'
 import { cpuOf, memoryOf, readMemory, readSchedstat, readStat } from './usage.js'
@@ -220,6 +223,17 @@ describe('what is asked and served', () => {
     expect(outsideQuestions(2)).toEqual(['h0000000.forward.test A', 'h0000001.forward.test A'])
   })
 
+  test('a store that was filled for the bench is what the store itself would have written', async () => {
+    const [filled, applied] = [join(folder.path, 'filled'), join(folder.path, 'applied')]
+    await fillStore(filled, 2100)
+    const store = await EmbeddedStore.open(applied)
+    await store.apply(Array.from(serviceEntries(2100), ({ key, value }) => ({ op: 'put', key, value: Buffer.from(value) })))
+    await store.close()
+    const written = await tablesOf(filled)
+    expect(written).toEqual(await tablesOf(applied))
+    expect(written.entries.length).toBe(2116)
+  })
+
   const places = { port: 5300, metricsPort: 5301, apiPort: 5302, upstreamPort: 5303 }
 
   test('a Corefile has the places of the bench, and nothing else is changed', () => {
@@ -278,3 +292,12 @@ describe('another server says the same as Skein, or what is different', () => {
     expect(differenceOf(skein, replyTo(request, options))).toBe(expected)
   })
 })
+
+async function tablesOf(store: string) {
+  const tables = await openTables(store)
+  const lines = (table: Table): string[] =>
+    Array.from(table.getRange(), ({ key, value }) => `${key.toString('hex')} ${value.toString('hex')}`)
+  const all = { entries: lines(tables.entries), dirs: lines(tables.dirs), expiries: lines(tables.expiries), revision: readRevision(tables) }
+  await tables.root.close()
+  return all
+}

@@ -18,7 +18,8 @@ import { EmbeddedStores } from '../src/process/stores.js'
 import { requestOctets, TestLog } from '../src/testing.js'
 import { freePort, temporaryFolder } from '../test/processes.js'
 import { placed, readCorefile } from './corefiles.js'
-import { fillStore, poolQuestions, serviceQuestions, ZONE } from './services.js'
+import { fillStore } from './fill-store.js'
+import { poolQuestions, serviceQuestions, ZONE } from './services.js'
 import { median } from './statistics.js'
 
 /** What a kind of question costs. */

@@ -1,13 +1,11 @@
 /** The services that all servers of the bench know, their names, and the questions about them. */
-import { join } from 'node:path'
-import { EmbeddedStore } from '../src/store/embedded.js'
-import { keyOfPath } from '../src/store/key.js'
 
 /** The zone of everything here. */
 export const ZONE = 'skydns.local'
 
+/** Where SkyDNS has the zone's services. */
+const ROOT = ['skydns', 'local', 'skydns']
 const PER_FOLDER = 1000
-const PER_COMMIT = 20_000
 const POOLS = 4
 const POOL_SIZE = 4
 const POOL_PORT = 8080
@@ -60,33 +58,11 @@ export function outsideQuestions(names: number): string[] {
   return Array.from({ length: names }, (_, number) => `h${pad(number, 7)}.forward.test A`)
 }
 
-/** Makes the embedded store of a folder with the first `count` services, and the pools. */
-export async function fillStore(folder: string, count: number): Promise<void> {
-  const store = await EmbeddedStore.open(folder)
-  const all = services(count)
-  for (let some = take(all); some.length > 0; some = take(all)) await store.apply(some)
-  await store.close()
-}
-
-/** Path below a store's root and value of each service, as SkyDNS writes them. */
-export function* servicePaths(count: number): Generator<{ path: string; value: string }> {
-  const reversed = (owner: string): string => join('/skydns/local/skydns', ...owner.split('.').toReversed())
-  for (const { owner, address } of poolMembers()) yield { path: reversed(owner), value: JSON.stringify({ host: address, port: POOL_PORT }) }
-  for (let i = 0; i < count; i++) yield { path: reversed(serviceName(i)), value: JSON.stringify({ host: serviceAddress(i) }) }
-}
-
-function* services(count: number) {
-  for (const { path, value } of servicePaths(count)) yield { op: 'put', key: keyOfPath(path), value: Buffer.from(value) } as const
-}
-
-function take<T>(from: Generator<T>): T[] {
-  const some: T[] = []
-  while (some.length < PER_COMMIT) {
-    const { value, done } = from.next()
-    if (done === true) break
-    some.push(value)
-  }
-  return some
+/** Key and value of each service, as SkyDNS has them in its store. */
+export function* serviceEntries(count: number): Generator<{ key: readonly string[]; value: string }> {
+  const keyOf = (owner: string): string[] => [...ROOT, ...owner.split('.').toReversed()]
+  for (const { owner, address } of poolMembers()) yield { key: keyOf(owner), value: JSON.stringify({ host: address, port: POOL_PORT }) }
+  for (let i = 0; i < count; i++) yield { key: keyOf(serviceName(i)), value: `{"host":"${serviceAddress(i)}"}` }
 }
 
 function poolMembers(): { owner: string; pool: string; address: string }[] {

@@ -2,7 +2,7 @@
 import { freePort, startProcess } from '../test/processes.js'
 import type { Case } from './cases.js'
 import { type BenchServer, programOf, type Scene, whenAnswering } from './scene.js'
-import { servicePaths, ZONE } from './services.js'
+import { serviceEntries, ZONE } from './services.js'
 
 /** More are not worth the time that etcd takes for each. */
 const MOST_SERVICES = 10_000
@@ -39,9 +39,10 @@ async function isUp(url: string): Promise<boolean> {
 }
 
 async function fill(url: string, services: number): Promise<void> {
-  const rest = servicePaths(services)
+  const rest = serviceEntries(services)
   const putAll = async (): Promise<void> => {
-    for (const { path, value } of rest) {
+    for (const { key, value } of rest) {
+      const path = `/${key.join('/')}`
       const reply = await fetch(`${url}/v2/keys${path}`, { method: 'PUT', body: new URLSearchParams({ value }) })
       if (!reply.ok) throw new Error(`etcd does not take ${path}: ${await reply.text()}`)
       await reply.arrayBuffer()
