@@ -10,7 +10,7 @@ const AT_ONCE = 32
 
 /** Why SkyDNS cannot serve a case. */
 export function unableOfSkydns(of: Case): string | undefined {
-  return of.services(MOST_SERVICES + 1) > MOST_SERVICES ? 'its etcd would be filled for minutes' : undefined
+  return of.services(MOST_SERVICES + 1) > MOST_SERVICES ? 'would have its etcd filled for minutes' : undefined
 }
 
 /** Starts etcd, fills it, and starts SkyDNS before it. */
