@@ -43,6 +43,7 @@ class Bench {
 
   async run(): Promise<void> {
     const { cases, json } = this.options
+    if (process.platform !== 'linux') throw new Error('the bench reads what Linux counts in /proc, and runs nowhere else')
     // Before anything takes its time: a program that is missing is told at once.
     tool('dnsperf')
     if (json !== undefined) writeFileSync(json, '')
@@ -105,16 +106,17 @@ class Bench {
     this.#print(startTable(rows), rows)
   }
 
-  /** In a process of its own, which has done nothing before. */
+  /** In a process of its own, which has done nothing before; a line of the server block changes nothing there. */
   async #inProcess(): Promise<void> {
-    say('in-process')
-    const { stdout } = await promisify(execFile)(process.execPath, [IN_PROCESS])
-    const rows = stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line) as InProcess)
-    const head = ['in process', 'Corefile', 'ns', 'octets', '% from the cache', 'promises', 'decodes']
-    const cells = rows.map(({ what, corefile, nanoseconds, octets, fromCache, promises, decodes }) => [
+    const rows: (InProcess & { server: string })[] = []
+    for (const { name: server, ways } of this.#skeins.filter((kind) => kind.ways.line === undefined)) {
+      say(`in-process ${server}`)
+      const { stdout } = await promisify(execFile)(ways.node ?? process.execPath, [IN_PROCESS])
+      for (const line of stdout.trimEnd().split('\n')) rows.push({ server, ...(JSON.parse(line) as InProcess) })
+    }
+    const head = ['server', 'in process', 'Corefile', 'ns', 'octets', '% from the cache', 'promises', 'decodes']
+    const cells = rows.map(({ server, what, corefile, nanoseconds, octets, fromCache, promises, decodes }) => [
+      server,
       what,
       corefile,
       shown(nanoseconds),

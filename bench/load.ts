@@ -31,6 +31,7 @@ export interface Taken extends Memory {
   readonly perSecond: number
   /** Queries of dnsperf and of the client for latency that had no reply in time. */
   readonly lost: number
+  /** undefined where none was answered, or none was timed. */
   readonly latency: Latency | undefined
 }
 
@@ -60,7 +61,7 @@ export async function take(server: BenchServer, { of, questions }: Scene, { rate
     perSecond,
     lost: lost + interrupted + (replies === undefined ? 0 : replies.sent - replies.unsent - replies.answered),
     ...memory,
-    latency: replies
+    latency: replies?.answered === 0 ? undefined : replies
   }
 }
 

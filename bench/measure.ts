@@ -86,18 +86,23 @@ export async function measureCase(scene: Scene, startables: readonly Startable[]
 async function enter(startable: Startable, scene: Scene): Promise<Contender | string> {
   const unable = startable.unable(scene.of)
   if (unable !== undefined) return unable
-  let server: BenchServer
+  // Without Skein there is nothing to compare with.
+  if (startable.isSkein) return enterSkein(startable, scene)
+  let server: BenchServer | undefined
   try {
     server = await startable.start(scene)
+    return { server, highest: 0, note: startable.name === 'floor' ? undefined : await difference(server, scene) }
   } catch (error) {
-    // Without Skein there is nothing to compare with.
-    if (startable.isSkein) throw error
+    await server?.stop()
     return `could not be started: ${(error as Error).message
       .trim()
       .replace(/\s*\n\s*/g, ' / ')
       .slice(0, MOST_WORDS)}`
   }
-  if (!startable.isSkein) return { server, highest: 0, note: startable.name === 'floor' ? undefined : await difference(server, scene) }
+}
+
+async function enterSkein(startable: Startable, scene: Scene): Promise<Contender> {
+  const server = await startable.start(scene)
   writeFileSync(scene.reply, await untilAnswers(server.port, scene.question, ANSWER_WITHIN_MS))
   return { server, highest: 0, note: undefined }
 }
