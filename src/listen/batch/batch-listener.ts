@@ -1,0 +1,175 @@
+import { shownEndpoint } from '../addresses.js'
+import { InFlight } from '../in-flight.js'
+import { turn } from '../quiet.js'
+import { ListenError, type Listener, type ListenerCounters, type Receive } from '../slot.js'
+import type { AskedSocket } from './batch-slot.js'
+import { BATCH, type Incoming } from './incoming.js'
+import type { Libc, PollEvents, PollHandle } from './libc.js'
+import { type OutgoingBuffer, type OutgoingBuffers, SendQueue } from './outgoing.js'
+import { openSocket, type PortSharing } from './socket.js'
+
+/** What the sockets of a thread have in common. */
+export interface Shared {
+  readonly libc: Libc
+  readonly incoming: Incoming
+  readonly buffers: OutgoingBuffers
+}
+
+/**
+ * Listens for datagrams on one address, and moves as many as there are with one system call each way.
+ *
+ * The event loop waits for the socket as for any other. Each of its turns that finds it readable reads one batch and sends the replies
+ * to it with those that came late meanwhile; so a flood leaves the other sockets and the timers their turn, and a quiet socket costs nothing.
+ */
+export class BatchListener implements Listener, AskedSocket {
+  readonly address: string
+  readonly transport = 'udp' as const
+  readonly port: number
+  endpoint: string
+  readonly #shared: Shared
+  readonly #fd: number
+  readonly #queue: SendQueue
+  readonly #watch: PollHandle
+  readonly #counters: ListenerCounters
+  readonly #inFlight = new InFlight()
+  #receive: Receive | undefined
+  #isClosed = false
+  #isReadable = false
+  #isReading = false
+  #isTurnComing = false
+  /** Whether the kernel has no room for replies: the event loop tells when it has. */
+  #isFull = false
+
+  /** Throws ListenError. */
+  constructor(
+    shared: Shared,
+    address: string,
+    port: number,
+    receive: Receive,
+    counters: ListenerCounters,
+    endpoint: string,
+    sharing?: PortSharing
+  ) {
+    try {
+      const bound = openSocket(shared.libc, address, port, sharing)
+      this.#fd = bound.fd
+      this.port = bound.port
+    } catch (error) {
+      throw new ListenError(address, port, 'udp', error as NodeJS.ErrnoException)
+    }
+    this.address = address
+    this.endpoint = shownEndpoint(endpoint, this.port)
+    this.#shared = shared
+    this.#receive = receive
+    this.#counters = counters
+    this.#queue = new SendQueue(shared.libc, this.#fd, shared.buffers, counters)
+    this.#watch = shared.libc.watch(this.#fd, { readable: true, writable: false }, this.#woken)
+  }
+
+  serve(receive: Receive, endpoint: string): void {
+    if (this.#receive === undefined) return
+    this.#receive = receive
+    this.endpoint = shownEndpoint(endpoint, this.port)
+  }
+
+  take(size: number): OutgoingBuffer {
+    return this.#shared.buffers.take(size)
+  }
+
+  giveBack(buffer: OutgoingBuffer): void {
+    this.#shared.buffers.giveBack(buffer)
+  }
+
+  reply(buffer: OutgoingBuffer, length: number, name: Uint8Array, at: number): void {
+    if (this.#isClosed) {
+      // Too late: the listener was closed while this was being answered.
+      this.#counters.unsent++
+      this.giveBack(buffer)
+    } else {
+      this.#queue.add(buffer, length, name, at)
+      if (this.#queue.length >= BATCH) this.#flush()
+      if (!this.#isReading && !this.#isFull) this.#turnSoon()
+    }
+    this.#inFlight.end()
+  }
+
+  dropped(): void {
+    this.#inFlight.end()
+  }
+
+  readonly #woken = (status: number, { readable, writable }: PollEvents): void => {
+    // The event loop does not wait any more for a socket with an error, which the next read takes from it.
+    if (status < 0 && !this.#isClosed) this.#watchFor()
+    if (readable || status < 0) this.#isReadable = true
+    if (writable) this.#isFull = false
+    this.#turnSoon()
+  }
+
+  #turnSoon(): void {
+    if (this.#isTurnComing) return
+    this.#isTurnComing = true
+    setImmediate(this.#takeTurn)
+  }
+
+  readonly #takeTurn = (): void => {
+    this.#isTurnComing = false
+    if (this.#isClosed) return
+    if (this.#isReadable) this.#read()
+    else this.#flush()
+  }
+
+  /** Reads a batch, has it answered and sends what is answered at once; how many there were. */
+  #read(): number {
+    this.#isReadable = false
+    const { incoming } = this.#shared
+    const count = incoming.read(this.#fd)
+    this.#counters.received += count
+    this.#isReading = true
+    try {
+      for (let index = 0; index < count; index++) this.#deliver(incoming, index)
+    } finally {
+      this.#isReading = false
+      if (!this.#isClosed) this.#flush()
+    }
+    return count
+  }
+
+  #deliver(incoming: Incoming, index: number): void {
+    const slot = incoming.slot(index)
+    slot.begin(this, incoming.length(index))
+    // Nobody can be answered at port 0.
+    if (slot.client.port === 0 || this.#receive === undefined) return
+    this.#inFlight.begin()
+    this.#receive(slot)
+    if (!slot.release()) incoming.renew(index)
+  }
+
+  #flush(): void {
+    if (this.#isFull) return
+    this.#isFull = !this.#queue.flush()
+    this.#watchFor()
+  }
+
+  #isWatchedFull = false
+  #watchFor(): void {
+    if (this.#isFull === this.#isWatchedFull) return
+    this.#isWatchedFull = this.#isFull
+    this.#watch.start({ readable: true, writable: this.#isFull }, this.#woken)
+  }
+
+  /** What the kernel holds is read and answered too; so is what comes until the last reply is out. */
+  async close(graceMs: number): Promise<void> {
+    const deadline = performance.now() + graceMs
+    if (graceMs > 0) {
+      // Not from within a batch: there is memory for one.
+      await turn()
+      while (this.#read() > 0 && performance.now() < deadline) await turn()
+    }
+    await this.#inFlight.settled(() => this.#queue.length === 0, deadline)
+    this.#receive = undefined
+    this.#isClosed = true
+    this.#queue.clear()
+    this.#watch.close()
+    this.#shared.libc.close(this.#fd)
+  }
+}
