@@ -17,13 +17,14 @@ const DRIVERS = ['batch', 'dgram']
  */
 export async function chooseUdp(
   wanted: string | undefined,
-  tell: { info(text: string): void; debug(text: string): void }
+  tell: { info(text: string): void; debug(text: string): void },
+  load: () => Promise<OpenUdp> = loadBatch
 ): Promise<OpenUdp> {
   if (wanted === 'dgram') return openUdp
   if (wanted !== undefined && wanted !== '' && !DRIVERS.includes(wanted))
     throw new ConfigError(`${UDP_VARIABLE} is ${JSON.stringify(wanted)}, expected ${DRIVERS.join(' or ')}`)
   try {
-    return await loadBatch()
+    return await load()
   } catch (error) {
     const { message } = error as Error
     if (wanted === 'batch')

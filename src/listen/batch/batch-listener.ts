@@ -13,6 +13,8 @@ export interface Shared {
   readonly libc: Libc
   readonly incoming: Incoming
   readonly buffers: OutgoingBuffers
+  /** The descriptors that are open. */
+  readonly descriptors: Set<number>
 }
 
 /**
@@ -33,12 +35,14 @@ export class BatchListener implements Listener, AskedSocket {
   readonly #counters: ListenerCounters
   readonly #inFlight = new InFlight()
   #receive: Receive | undefined
+  #arrived = 0
   #isClosed = false
   #isReadable = false
   #isReading = false
   #isTurnComing = false
   /** Whether the kernel has no room for replies: the event loop tells when it has. */
   #isFull = false
+  #awaitsRoom = false
 
   /** Throws ListenError. */
   constructor(
@@ -50,20 +54,22 @@ export class BatchListener implements Listener, AskedSocket {
     endpoint: string,
     sharing?: PortSharing
   ) {
+    let fd = -1
     try {
-      const bound = openSocket(shared.libc, address, port, sharing)
-      this.#fd = bound.fd
-      this.port = bound.port
+      ;({ fd, port: this.port } = openSocket(shared.libc, address, port, sharing))
+      this.#watch = shared.libc.watch(fd, { readable: true, writable: false }, this.#woken)
     } catch (error) {
+      if (fd >= 0) shared.libc.close(fd)
       throw new ListenError(address, port, 'udp', error as NodeJS.ErrnoException)
     }
+    this.#fd = fd
+    shared.descriptors.add(fd)
     this.address = address
     this.endpoint = shownEndpoint(endpoint, this.port)
     this.#shared = shared
     this.#receive = receive
     this.#counters = counters
     this.#queue = new SendQueue(shared.libc, this.#fd, shared.buffers, counters)
-    this.#watch = shared.libc.watch(this.#fd, { readable: true, writable: false }, this.#woken)
   }
 
   serve(receive: Receive, endpoint: string): void {
@@ -99,7 +105,7 @@ export class BatchListener implements Listener, AskedSocket {
 
   readonly #woken = (status: number, { readable, writable }: PollEvents): void => {
     // The event loop does not wait any more for a socket with an error, which the next read takes from it.
-    if (status < 0 && !this.#isClosed) this.#watchFor()
+    if (status < 0 && !this.#isClosed) this.#waitFor(this.#isFull)
     if (readable || status < 0) this.#isReadable = true
     if (writable) this.#isFull = false
     this.#turnSoon()
@@ -118,12 +124,13 @@ export class BatchListener implements Listener, AskedSocket {
     else this.#flush()
   }
 
-  /** Reads a batch, has it answered and sends what is answered at once; how many there were. */
-  #read(): number {
+  /** Reads a batch, has it answered and sends what is answered at once. */
+  #read(): void {
     this.#isReadable = false
     const { incoming } = this.#shared
     const count = incoming.read(this.#fd)
     this.#counters.received += count
+    this.#arrived += count
     this.#isReading = true
     try {
       for (let index = 0; index < count; index++) this.#deliver(incoming, index)
@@ -131,7 +138,6 @@ export class BatchListener implements Listener, AskedSocket {
       this.#isReading = false
       if (!this.#isClosed) this.#flush()
     }
-    return count
   }
 
   #deliver(incoming: Incoming, index: number): void {
@@ -147,29 +153,35 @@ export class BatchListener implements Listener, AskedSocket {
   #flush(): void {
     if (this.#isFull) return
     this.#isFull = !this.#queue.flush()
-    this.#watchFor()
+    if (this.#isFull !== this.#awaitsRoom) this.#waitFor(this.#isFull)
   }
 
-  #isWatchedFull = false
-  #watchFor(): void {
-    if (this.#isFull === this.#isWatchedFull) return
-    this.#isWatchedFull = this.#isFull
-    this.#watch.start({ readable: true, writable: this.#isFull }, this.#woken)
+  #waitFor(writable: boolean): void {
+    this.#awaitsRoom = writable
+    this.#watch.start({ readable: true, writable }, this.#woken)
+  }
+
+  /** Reads until one whole turn of the event loop has brought nothing. */
+  async #untilQuiet(deadline: number): Promise<void> {
+    // The first turn is one that has begun already; and this may be the call of a handler, within a batch, and there is memory for one.
+    await turn()
+    for (let before = -1; before !== this.#arrived && performance.now() < deadline; ) {
+      before = this.#arrived
+      await turn()
+      this.#read()
+    }
   }
 
   /** What the kernel holds is read and answered too; so is what comes until the last reply is out. */
   async close(graceMs: number): Promise<void> {
     const deadline = performance.now() + graceMs
-    if (graceMs > 0) {
-      // Not from within a batch: there is memory for one.
-      await turn()
-      while (this.#read() > 0 && performance.now() < deadline) await turn()
-    }
+    if (graceMs > 0) await this.#untilQuiet(deadline)
     await this.#inFlight.settled(() => this.#queue.length === 0, deadline)
     this.#receive = undefined
     this.#isClosed = true
     this.#queue.clear()
     this.#watch.close()
     this.#shared.libc.close(this.#fd)
+    this.#shared.descriptors.delete(this.#fd)
   }
 }

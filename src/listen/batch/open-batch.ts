@@ -1,3 +1,4 @@
+import { isMainThread } from 'node:worker_threads'
 import type { Listener, ListenerCounters, Receive } from '../slot.js'
 import { BatchListener, type Shared } from './batch-listener.js'
 import { Incoming } from './incoming.js'
@@ -25,7 +26,13 @@ export function loadBatch(): Promise<OpenBatch> {
 
 /** The same over these calls, with memory of its own. */
 export function openWith(libc: Libc): OpenBatch {
-  const shared: Shared = { libc, incoming: new Incoming(libc), buffers: new OutgoingBuffers(libc) }
+  const shared: Shared = { libc, incoming: new Incoming(libc), buffers: new OutgoingBuffers(libc), descriptors: new Set() }
+  // Of a worker that has ended the kernel would go on to give its sockets their share of the queries. One that is terminated, or out of
+  // memory, comes by here no more: whoever terminates it closes its listeners before.
+  if (!isMainThread)
+    process.once('exit', () => {
+      for (const fd of shared.descriptors) libc.close(fd)
+    })
   return async (address, port, receive, counters, endpointAddress = address, sharing) =>
     new BatchListener(shared, address, port, receive, counters, endpointAddress, sharing)
 }
