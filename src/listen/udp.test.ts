@@ -133,8 +133,9 @@ describe.each(drivers)('over %s', (_, openUdp) => {
     const listener = await listen((slot) => setImmediate(() => echo(slot)))
     const socket = await client()
     const seen = new Set<string>()
-    const all = new Promise<void>((resolve) => socket.on('message', (octets) => seen.add(octets.toString()).size === 500 && resolve()))
-    for (let i = 0; i < 500; i++) socket.send(`query ${i}`, listener.port, '127.0.0.1')
+    const all = new Promise<void>((resolve) => socket.on('message', (octets) => seen.add(octets.toString()).size === 200 && resolve()))
+    // A socket of Linux's default size holds so many replies until its owner comes to read them.
+    for (let i = 0; i < 200; i++) socket.send(`query ${i}`, listener.port, '127.0.0.1')
     await all
   })
 
@@ -179,13 +180,13 @@ describe.each(drivers)('over %s', (_, openUdp) => {
       const socket = await client()
       let replies = 0
       socket.on('message', () => replies++)
-      for (let i = 0; i < 200; i++) await new Promise((resolve) => socket.send(`query ${i}`, listener.port, '127.0.0.1', resolve))
+      for (let i = 0; i < 120; i++) await new Promise((resolve) => socket.send(`query ${i}`, listener.port, '127.0.0.1', resolve))
       const read = counters.received
-      for (let i = 0; i < 200; i++) socket.send(`query ${i}`, listener.port, '127.0.0.1')
+      for (let i = 0; i < 120; i++) socket.send(`query ${i}`, listener.port, '127.0.0.1')
       expect(counters.received).toBe(read)
       await listener.close(5000)
       await new Promise((resolve) => setTimeout(resolve, 20))
-      expect([counters.received, replies]).toEqual([400, 400])
+      expect([counters.received, replies]).toEqual([240, 240])
     })
 
     test('ends though a client never pauses', async () => {
