@@ -53,6 +53,11 @@ describe('entries', () => {
     expect([entries.size, evictions.value, entries.octets]).toEqual([0, 0, 0])
   })
 
+  test('may be any number, of which no more are kept than there is room for', () => {
+    const { entries, has } = filled(3, 0x7fffffff, { most: 2 ** 45 })
+    expect([entries.size, has('2')]).toEqual([3, true])
+  })
+
   test('are bounded otherwise when that changes, and what has to go goes', () => {
     const { entries, evictions, has } = filled(100, 100)
     entries.bound(10, evictions, 0)

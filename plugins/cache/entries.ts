@@ -40,6 +40,8 @@ const USED = 2
 const KEY_TAIL = 5
 /** Beyond so many upstreams an entry does not tell which it is from. */
 const MOST_UPSTREAMS = 1000
+/** More are not kept, whatever the capacity: the index of so many takes a gigabyte. */
+const MOST_ENTRIES = 2 ** 26
 /** An entry that was asked for stays where another could go, so often in a row. */
 const MOST_MOVES = 16
 
@@ -67,7 +69,8 @@ export class Entries implements PackedSource {
   }
 
   /** Bounds their number otherwise, and counts what goes elsewhere from now on. */
-  bound(capacity: number, evictions: { value: number }, now: number): void {
+  bound(wanted: number, evictions: { value: number }, now: number): void {
+    const capacity = Math.min(wanted, MOST_ENTRIES)
     this.#evictions = evictions
     while (this.#size > capacity) this.#evict(now)
     if (capacity === this.#capacity) return
@@ -179,7 +182,7 @@ export class Entries implements PackedSource {
   }
 
   clear(): void {
-    this.#index.fill(0)
+    this.#index = new Int32Array(this.#index.length)
     this.#log.clear()
     this.#size = 0
     this.#liveOctets = 0
