@@ -114,7 +114,8 @@ export class Entries implements PackedSource {
   use(place: number, now: number, keepsTtl: boolean): PackedReply {
     const { octets, integers, floats } = this.#log.segmentOf(place)
     const at = this.#log.offsetOf(place)
-    integers[(at + STATE) >> 2] = USED
+    // To write where it says so already would cost a transfer between caches of the processor.
+    if (integers[(at + STATE) >> 2] !== USED) integers[(at + STATE) >> 2] = USED
     const seconds = keepsTtl ? 0 : Math.floor((now - floats[(at + SINCE) >> 3]!) / 1000)
     return new PackedReply(octets, at + integers[(at + BLOCK) >> 2]!, seconds, ABOUT, this, place)
   }
