@@ -1,4 +1,4 @@
-import { type Origin, PackedReply, type PackedSource, type Question } from 'skein/plugin'
+import { type Message, type Origin, PackedReply, type PackedSource, type Question } from 'skein/plugin'
 import { SEGMENT_OCTETS, type Segment, SegmentLog } from './log.js'
 import type { Marks } from './marks.js'
 
@@ -118,6 +118,13 @@ export class Entries implements PackedSource {
     if (integers[(at + STATE) >> 2] !== USED) integers[(at + STATE) >> 2] = USED
     const seconds = keepsTtl ? 0 : Math.floor((now - floats[(at + SINCE) >> 3]!) / 1000)
     return new PackedReply(octets, at + integers[(at + BLOCK) >> 2]!, seconds, ABOUT, this, place)
+  }
+
+  /** The reply at a place as whoever asked first is told it, for as long as nothing is put. */
+  toldAs(place: number, { why, origin }: Message): PackedReply {
+    const { octets, integers } = this.#log.segmentOf(place)
+    const at = this.#log.offsetOf(place)
+    return new PackedReply(octets, at + integers[(at + BLOCK) >> 2]!, 0, { why }, { originOf: () => origin! }, place)
   }
 
   originOf(place: number): Origin {

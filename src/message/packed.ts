@@ -101,7 +101,7 @@ function put16(at: number, value: number): number {
 
 /** Why replies out of a cache are so; one for all of them. */
 export interface About {
-  readonly why: string
+  readonly why: string | undefined
 }
 
 /** Who has the octets of packed replies, and knows where each comes from. */
