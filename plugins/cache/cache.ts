@@ -124,12 +124,12 @@ export class Cache {
     let place = this.#success.find(question, variant, now)
     if (place !== 0) {
       asked.hits.success++
-      return this.#success.use(place, now, this.#options.keepsTtl)
+      return this.#success.use(place, question, now, this.#options.keepsTtl)
     }
     place = this.#denial.find(question, variant, now)
     if (place === 0) return undefined
     asked.hits.denial++
-    return this.#denial.use(place, now, this.#options.keepsTtl)
+    return this.#denial.use(place, question, now, this.#options.keepsTtl)
   }
 
   /** Keeps a reply if it may be kept, and gives it as it is told. `count` is how many changes there were when it was asked for. */

@@ -110,14 +110,14 @@ export class Entries implements PackedSource {
     }
   }
 
-  /** The reply at a place that was found, for as long as nothing is put; it counts as asked for. */
-  use(place: number, now: number, keepsTtl: boolean): PackedReply {
+  /** The reply at the place that was found for a question, for as long as nothing is put; it counts as asked for. */
+  use(place: number, question: Question, now: number, keepsTtl: boolean): PackedReply {
     const { octets, integers, floats } = this.#log.segmentOf(place)
     const at = this.#log.offsetOf(place)
     // To write where it says so already would cost a transfer between caches of the processor.
     if (integers[(at + STATE) >> 2] !== USED) integers[(at + STATE) >> 2] = USED
     const seconds = keepsTtl ? 0 : Math.floor((now - floats[(at + SINCE) >> 3]!) / 1000)
-    return new PackedReply(octets, at + integers[(at + BLOCK) >> 2]!, seconds, ABOUT, this, place)
+    return new PackedReply(octets, at + integers[(at + BLOCK) >> 2]!, question, seconds, ABOUT, this, place)
   }
 
   /** The reply at a place as whoever asked first is told it, for as long as nothing is put. */

@@ -66,7 +66,7 @@ export function finish(query: Query, reply: Message, out: Outgoing, udpSize: num
 /** Whether a packed reply can go to this client as it is. */
 function fits({ edns, question }: Query, reply: PackedReply, limit: number): boolean {
   const opt = edns === undefined ? 0 : OPT_OCTETS + reply.optionOctets
-  return reply.length + opt <= limit && reply.hasPlainRcode && (question.isLower || reply.hasOwnNames)
+  return reply.length + opt <= limit && reply.hasPlainRcode && reply.isFor(question)
 }
 
 /** Sends a packed reply: the same octets as if it were written anew. */
