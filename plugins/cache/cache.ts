@@ -155,7 +155,7 @@ export class Cache {
     const entries = kind === 'success' ? this.#success : this.#denial
     const place = this.#put(entries, query, variant, asCached(told.reply, isForwarded(reply)), count, told.seconds * 1000)
     // What hits tell of data of our own is what the first asker is told, and written already.
-    return place > 0 && isOwn && reply.problem === undefined ? entries.toldAs(place, told.reply) : told.reply
+    return place > 0 && isOwn && reply.problem === undefined ? entries.toldAs(place, query.question, told.reply) : told.reply
   }
 
   /** A failure never takes the place of an answer. Upstreams fail where they are asked without RD for what they do not know. */

@@ -121,10 +121,10 @@ export class Entries implements PackedSource {
   }
 
   /** The reply at a place as whoever asked first is told it, for as long as nothing is put. */
-  toldAs(place: number, { why, origin }: Message): PackedReply {
+  toldAs(place: number, question: Question, { why, origin }: Message): PackedReply {
     const { octets, integers } = this.#log.segmentOf(place)
     const at = this.#log.offsetOf(place)
-    return new PackedReply(octets, at + integers[(at + BLOCK) >> 2]!, 0, { why }, { originOf: () => origin! }, place)
+    return new PackedReply(octets, at + integers[(at + BLOCK) >> 2]!, question, 0, { why }, { originOf: () => origin! }, place)
   }
 
   originOf(place: number): Origin {
