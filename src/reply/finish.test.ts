@@ -165,6 +165,11 @@ test.each(['b.example.org.', 'www.longer.example.org.', 'a.'])(
   }
 )
 
+test('records of the root, asked for itself, have no pointer', () => {
+  const reply = finished({ answer: [address(1, '.'), address(2, '.')] }, { qname: '.' })
+  expect([reply.octets!.length, reply.answer.map(({ owner }) => owner)]).toEqual([12 + 5 + 2 * 15, ['.', '.']])
+})
+
 describe('a reply over UDP has at most', () => {
   test.each([
     ['512 octets without EDNS', {}, 512],

@@ -96,9 +96,9 @@ function put16(octets: Uint8Array, at: number, value: number): void {
   octets[at + 1] = value & 0xff
 }
 
-function start({ id, question }: Query, octets: Uint8Array, limit: number, flags: number): void {
+function start({ id, question, qname }: Query, octets: Uint8Array, limit: number, flags: number): void {
   writer.begin(octets, limit, id, flags)
-  writer.question(question.octets)
+  writer.asked(question, qname)
 }
 
 /** The rcode that the client gets: one of more than four bits needs an OPT record; without one its lower half would mean something else. */

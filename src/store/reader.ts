@@ -10,7 +10,7 @@ import {
   spellingsOf,
   subtreeEnd
 } from './key.js'
-import { asDirectory, asEntry, type Directory, expiresOf, readStored } from './record.js'
+import { asDirectory, asEntry, copyStored, type Directory, expiresOf, readStored } from './record.js'
 import type { Entry } from './store.js'
 import type { Table, Tables } from './tables.js'
 
@@ -111,9 +111,13 @@ export class TableReader {
 
   /** The entry of the folded spelling, if there is one. */
   #own(folded: Buffer, key: Key): Entry[] {
-    const octets = this.#tables.entries.get(folded)
-    const kept = octets && this.#kept(foldedKey(key), octets, this.#lateSince())
-    return kept === undefined ? [] : [kept]
+    const octets = this.#tables.entries.getBinaryFast(folded)
+    if (octets === undefined) return []
+    const late = this.#lateSince()
+    // Before anything else is read into the same memory.
+    const stored = copyStored(octets)
+    if (late !== undefined && this.#isLate(key, stored.expires, late)) return []
+    return [asEntry(foldedKey(key), stored)]
   }
 
   #entries(start: Buffer, end: Buffer, limit = Number.POSITIVE_INFINITY): Entry[] {
@@ -133,8 +137,12 @@ export class TableReader {
   }
 
   #kept(key: Key, octets: Buffer, late: number | undefined): Entry | undefined {
-    if (late !== undefined && (expiresOf(octets) <= late || this.#isUnderExpired(key, late))) return undefined
-    return asEntry(key, readStored(octets))
+    const stored = readStored(octets)
+    return late !== undefined && this.#isLate(key, stored.expires, late) ? undefined : asEntry(key, stored)
+  }
+
+  #isLate(key: Key, expires: number | undefined, late: number): boolean {
+    return (expires !== undefined && expires <= late) || this.#isUnderExpired(key, late)
   }
 
   #isUnderExpired(key: Key, late: number): boolean {
