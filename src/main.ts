@@ -9,6 +9,7 @@ import { type Arguments, type Flag, readArguments, readLogFormat, readPort, show
 import { folderOf, readAgain, readConfiguration } from './process/configuration.js'
 import type { ControlSocket } from './process/control-socket.js'
 import type { Offline } from './process/explain-command.js'
+import { collectAlone } from './process/garbage.js'
 import { jsonLine, type LogFormat } from './process/log.js'
 import { endWithReader, goOnWithoutReader, tellOfStandstill } from './process/output.js'
 import type { RunningServer } from './process/run.js'
@@ -208,6 +209,7 @@ async function run(flags: ReadonlyMap<string, string>): Promise<void> {
 }
 
 async function serve(flags: ReadonlyMap<string, string>, defaultPort: number, format: LogFormat): Promise<void> {
+  collectAlone()
   const configuration = readConfiguration(flags.get('conf'))
   const { processContainer, scopesOf, servicesOf } = await import('./container.js')
   const [{ startServer }, { Reloader }, { adminCalls }, { AdminEnd }, { openControlSocket }, { banner }] = await Promise.all([
