@@ -32,9 +32,11 @@ export {
   spelledName
 } from './message/name.js'
 export { stackLines, thrownText } from './message/one-line.js'
+export { PackedReply, type PackedSource, pack } from './message/packed.js'
+export type { Question } from './message/question.js'
 export { reasonsOf } from './message/reasons.js'
 export { type ResourceRecord, withTtl } from './message/record.js'
-export { asksForRecords, isMetaType, type Rcode, type RRClass, type RRType } from './message/registry.js'
+export { asksForRecords, isMetaType, type Rcode, type RRClass, type RRType, typeNumber } from './message/registry.js'
 export { type Client, type Fact, fact, type Query, type ReplyParts, shownAddress } from './query.js'
 export { fold, type Key, keyOfPath, shownKey } from './store/key.js'
 export type { Entry } from './store/store.js'
@@ -107,6 +109,11 @@ export interface Layer {
   readonly handle?: Handler
   /** Is told what was sent, after it was sent; look-ups of the server for itself included. In chain order. What it throws is reported. */
   observe?(query: Query, sent: Sent): void
+  /**
+   * It uses a query, and what `next` gave it, no longer than until its `handle` has returned a reply that is not a promise, and in
+   * `observe` until that has returned. The octets of both are then used for others. For all other layers copies are made first, which costs.
+   */
+  readonly inPlace?: boolean
   /** Its `observe` tells the operator of errors. Where no layer does, the server does. */
   readonly tellsErrors?: boolean
   /** Its `observe` is to be told which layer answered, which is noted for each query of the chain then. */

@@ -7,7 +7,7 @@ import { type AskOptions, readAnswer, requestOctets } from './testing.js'
 const client: Client = { address: '192.0.2.1', port: 4711, transport: 'udp', local: '127.0.0.1' }
 
 function asked(question: string, options: AskOptions = {}): Query {
-  const request = accept(requestOctets(question, options), 1232)
+  const request = accept({ octets: requestOctets(question, options) }, 1232)
   if (request.kind !== 'asked') throw new Error('the gate turned it away')
   return Query.fromRequest(request, client, '.')
 }

@@ -1,3 +1,4 @@
+import type { Asked } from './message/gate.js'
 import {
   AA,
   AD,
@@ -12,11 +13,12 @@ import {
   RA,
   RD
 } from './message/message.js'
-import { FormatError, HEADER_OCTETS, isWithin, RecordError } from './message/name.js'
-import { type Edns, type Question, u16 } from './message/read.js'
+import { FormatError, HEADER_OCTETS, nameOctets, RecordError } from './message/name.js'
+import { Question, type Source } from './message/question.js'
+import { Edns } from './message/read.js'
 import type { ResourceRecord } from './message/record.js'
 import { className, type Rcode, type RRClass, type RRType, typeName, typeNumber } from './message/registry.js'
-import { questionOctets, Writer } from './message/writer.js'
+import { Writer } from './message/writer.js'
 
 /** Who asked, and how. */
 export interface Client {
@@ -76,6 +78,26 @@ export interface Trace {
   now(): number
 }
 
+/** Facts of a query. Most have one or none, for which a map would be dear. */
+class Facts {
+  #name = ''
+  #value: unknown
+  #others: Map<string, unknown> | undefined
+
+  get(name: string): unknown {
+    return name === this.#name ? this.#value : this.#others?.get(name)
+  }
+
+  set(name: string, value: unknown): void {
+    if (this.#name === '') this.#name = name
+    if (name === this.#name) this.#value = value
+    else {
+      this.#others ??= new Map()
+      this.#others.set(name, value)
+    }
+  }
+}
+
 /** Room for a header, a question and an OPT record without options. */
 const QUERY_OCTETS = HEADER_OCTETS + 255 + 4 + 11
 const DO = 0x8000
@@ -101,7 +123,11 @@ export class Query {
   readonly size: number
   /** Set where somebody explains it. */
   readonly trace: Trace | undefined
-  #facts: Map<string, unknown> | undefined
+  /** When it came, as `clock.monotonic()`; of a client's own question alone. */
+  readonly since: number | undefined
+  /** Who has the octets that it is read from, if somebody may take them away. */
+  readonly #source: Source | undefined
+  #facts: Facts | undefined
   #qtype: RRType | undefined
 
   constructor(
@@ -113,7 +139,9 @@ export class Query {
     depth = 0,
     id = 0,
     size = 0,
-    trace?: Trace
+    trace?: Trace,
+    source?: Source,
+    since?: number
   ) {
     this.question = question
     this.client = client
@@ -124,11 +152,22 @@ export class Query {
     this.id = id
     this.size = size
     this.trace = trace
+    this.#source = source
+    this.since = since
   }
 
   /** The query of a request that passed the header gate. */
-  static fromRequest(asked: { octets: Uint8Array; question: Question; edns: Edns | undefined }, client: Client, zone: string): Query {
-    return new Query(asked.question, client, zone, u16(asked.octets, 2), asked.edns, 0, u16(asked.octets, 0), asked.octets.length)
+  static fromRequest({ source, question, edns, flags, id, size }: Asked, client: Client, zone: string, since?: number): Query {
+    return new Query(question, client, zone, flags, edns, 0, id, size, undefined, source, since)
+  }
+
+  /**
+   * This query, to be used for as long as anybody likes. Before that, one that a client has sent must not be used any more once
+   * the layer that was given it has returned a reply: its octets are another's then. Layers that do not say `inPlace` need not care.
+   */
+  keep(): this {
+    this.#source?.keep?.()
+    return this
   }
 
   /** The name asked for: canonical, lower case. */
@@ -168,15 +207,19 @@ export class Query {
   }
 
   set<T>(key: Fact<T>, value: T): void {
-    this.#facts ??= new Map()
+    this.#facts ??= new Facts()
     this.#facts.set(key.name, value)
   }
 
   /** The apex in `apexes` with the most labels that the qname is within, or undefined. */
   within(apexes: readonly string[]): string | undefined {
     let best: string | undefined
-    for (const apex of apexes) if ((best === undefined || apex.length > best.length) && isWithin(this.qname, apex)) best = apex
+    for (const apex of apexes) if ((best === undefined || apex.length > best.length) && this.#isWithin(apex)) best = apex
     return best
+  }
+
+  #isWithin(apex: string): boolean {
+    return apex === '.' || this.question.isBelow(octetsOf(apex))
   }
 
   /** A reply with these parts; NOERROR, no flags and empty sections where left out. RD and CD are the asker's. */
@@ -192,7 +235,7 @@ export class Query {
 
   /** The same query for the layers after this one, but for the changes. Facts are shared. */
   with(changes: QueryChanges): Query {
-    this.#facts ??= new Map()
+    this.#facts ??= new Facts()
     const query = this.#derived(changes, this.flags, this.edns, this.depth)
     query.#facts = this.#facts
     return query
@@ -200,7 +243,7 @@ export class Query {
 
   /** This query as the server asks itself: one deeper, in that zone. Facts are shared. */
   inside(zone: string): Query {
-    this.#facts ??= new Map()
+    this.#facts ??= new Facts()
     const query = this.#derived({ zone }, this.flags, this.edns, this.depth + 1)
     query.#facts = this.#facts
     return query
@@ -208,7 +251,7 @@ export class Query {
 
   /** The same query, explained to somebody else. Facts are shared. */
   traced(trace: Trace): Query {
-    this.#facts ??= new Map()
+    this.#facts ??= new Facts()
     const query = this.#derived({}, this.flags, this.edns, this.depth, trace)
     query.#facts = this.#facts
     return query
@@ -217,15 +260,14 @@ export class Query {
   /** Another question on behalf of this query, for `host.resolve`: with RD, without the asker's EDNS but for DO. */
   ask(qname: string, qtype: RRType): Query {
     const { edns } = this
-    const own = edns?.dnssecOk ? { ...edns, extendedRcode: 0, options: [] } : undefined
+    const own = edns?.dnssecOk ? Edns.of(edns.size, true) : undefined
     return this.#derived({ qname, qtype }, this.flags | RD, own, this.depth)
   }
 
   /** This question as a message to another server: the asker's RD, CD and AD, and where `edns` is given an OPT record without options. */
   octets(id: number, edns?: Pick<Edns, 'size' | 'dnssecOk'>): Uint8Array {
-    const { name, qtype, qclass } = this.question
     writer.begin(new Uint8Array(QUERY_OCTETS), QUERY_OCTETS, id, this.flags & (RD | CD | AD))
-    writer.question(questionOctets(name, qtype, qclass))
+    writer.question(this.question.octets)
     if (edns !== undefined && writer.opt(edns.size, 0, edns.dnssecOk ? DO : 0, [])) writer.count(10, 1)
     return writer.octets.subarray(0, writer.at)
   }
@@ -256,15 +298,13 @@ export class Query {
   }
 
   #derived(changes: QueryChanges, flags: number, edns: Edns | undefined, depth: number, trace = this.trace): Query {
-    const { qname = this.qname, qtype } = changes
-    const question: Question = {
-      name: changes.qname === undefined ? this.question.name : qname,
-      qname,
-      qtype: qtype === undefined ? this.question.qtype : numberOf(qtype),
-      qclass: this.question.qclass,
-      end: this.question.end
-    }
-    return new Query(question, changes.client ?? this.client, changes.zone ?? this.zone, flags, edns, depth, this.id, this.size, trace)
+    const { question: own } = this
+    const { qname, qtype } = changes
+    const number = qtype === undefined ? own.qtype : numberOf(qtype)
+    const isOwn = number === own.qtype && (qname === undefined || qname === own.name)
+    const question = isOwn ? own : Question.of(qname ?? own.name, number, own.qclass)
+    const { client = this.client, zone = this.zone } = changes
+    return new Query(question, client, zone, flags, edns, depth, this.id, this.size, trace, this.#source)
   }
 
   #classed(parts: ReplyParts): Omit<MessageParts, 'flags'> {
@@ -273,6 +313,19 @@ export class Query {
       (records ?? []).map((record) => (record.class === undefined ? { ...record, class: this.qclass } : record))
     return { ...parts, answer: inClass(parts.answer), authority: inClass(parts.authority), additional: inClass(parts.additional) }
   }
+}
+
+/** Zones in wire format; the configuration has few. */
+const MOST_KNOWN = 1000
+const knownZones = new Map<string, Uint8Array>()
+
+function octetsOf(apex: string): Uint8Array {
+  let octets = knownZones.get(apex)
+  if (octets === undefined) {
+    octets = nameOctets(apex)
+    if (knownZones.size < MOST_KNOWN) knownZones.set(apex, octets)
+  }
+  return octets
 }
 
 function numberOf(qtype: RRType): number {

@@ -8,11 +8,10 @@ import type { Block, Routes } from './route/route.js'
 
 /** Takes one request to the chain of its zone and class, and its reply back into the slot that it came in. */
 export function serve(slot: Slot, routes: Routes<Block>, serving: Serving): void {
-  slot.keep()
-  const asked = accept(slot.octets.subarray(0, slot.length), serving.udpSize)
+  const asked = accept(slot, serving.udpSize, slot.length)
   if (asked.kind !== 'asked') return turnAway(slot, asked.kind === 'refused' ? asked.reply : undefined)
   const routed = routes.find(asked.question)
-  const query = Query.fromRequest(asked, slot.client, routed?.apex ?? '.')
+  const query = Query.fromRequest(asked, slot.client, routed?.apex ?? '.', serving.clock.monotonic())
   answer(routed?.block.chains.of(asked.question.qclass) ?? NO_CHAIN, query, slot, serving)
 }
 

@@ -15,6 +15,8 @@ import type { Client } from './query.js'
 import { MemoryStore } from './store/memory.js'
 import { traced } from './store/reading.js'
 
+export { Message } from './message/message.js'
+export { Question } from './message/question.js'
 export { MemoryStore } from './store/memory.js'
 export {
   addressRecord,

@@ -26,6 +26,7 @@ export default {
   setup({ args: [word] }) {
     return {
       reach: { answers: false },
+      inPlace: true,
       handle(query, next) {
         if (word === 'refuse') return isMetaType(query.question.qtype) ? query.fail('REFUSED', 'meta-type') : next(query)
         if (query.qtype !== 'ANY') return next(query)

@@ -7,7 +7,7 @@ import {
   type MaybePromise,
   type Message,
   type Next,
-  type Origin,
+  pack,
   type Query,
   type Reply,
   reasonsOf,
@@ -17,17 +17,18 @@ import {
 import { Changes } from './changes.js'
 import { classify } from './classify.js'
 import { Entries } from './entries.js'
-import { Entry } from './entry.js'
-import { aged, lasting } from './lifetime.js'
-import { Numbers, telling } from './numbers.js'
+import { lasting } from './lifetime.js'
+import { Marks } from './marks.js'
+import { type Asked, Numbers, telling } from './numbers.js'
 import type { Options } from './options.js'
 import { withoutProofs } from './proofs.js'
 
 /** True where a query was answered from the cache. */
 export const cacheHit = fact<boolean>('cache/hit')
 
-/** How much memory the answers of each kind take at most, whatever their number: 64 MiB. */
+/** How much memory the answers of each kind take at most: 64 MiB, or so much for each that may be kept where that is more. */
 const MOST_OCTETS = 64 * 1024 * 1024
+const OCTETS_EACH = 1024
 /** The bits of a header for AA and the rcode. */
 const AA = 0x0400
 const RCODE = 0xf
@@ -35,13 +36,14 @@ const RCODE = 0xf
 const CLIENT_SUBNET = 8
 /** RFC 8914 §4.14. */
 const CACHED_ERROR: ExtendedError = { code: 13, text: 'cached' }
-const NO_READS: ReadonlySet<number> = new Set()
+const NO_READS: readonly number[] = []
 
 /** The answers of one server block, which outlive a reload that changes nothing of what they rest on. */
 interface Kept {
   readonly success: Entries
   /** Failures too. */
   readonly denial: Entries
+  readonly marks: Marks
 }
 
 /** Answers from what is kept, and keeps what comes. */
@@ -50,6 +52,7 @@ export class Cache {
   readonly #host: Host
   readonly #changes: Changes
   readonly #numbers: Numbers
+  #marks = new Marks()
   #success: Entries
   #denial: Entries
   #kept: Shared<Kept> | undefined
@@ -59,22 +62,21 @@ export class Cache {
     this.#options = options
     this.#host = host
     this.#numbers = new Numbers(options.zones, { success: () => this.#success.size, denial: () => this.#denial.size })
-    this.#success = new Entries(options.success.capacity, MOST_OCTETS)
-    this.#denial = new Entries(options.denial.capacity, MOST_OCTETS)
-    this.#changes = new Changes(host, (hashes) => {
-      this.#success.flush(hashes)
-      this.#denial.flush(hashes)
-    })
+    this.#success = entriesFor(options.success.capacity, this.#marks)
+    this.#denial = entriesFor(options.denial.capacity, this.#marks)
+    this.#changes = new Changes(host, this.#marks)
   }
 
   async start(): Promise<void> {
     const { success, denial } = this.#options
     this.#kept = await this.#host.shared(`cache ${this.#host.behind}`, () => {
-      const value: Kept = { success: this.#success, denial: this.#denial }
+      const value: Kept = { success: this.#success, denial: this.#denial, marks: this.#marks }
       return { value, close: () => clear(value) }
     })
     this.#success = this.#kept.value.success
     this.#denial = this.#kept.value.denial
+    this.#marks = this.#kept.value.marks
+    this.#changes.noteIn(this.#marks)
     const now = this.#host.clock.monotonic()
     this.#success.bound(success.capacity, this.#numbers.evictions.success, now)
     this.#denial.bound(denial.capacity, this.#numbers.evictions.denial, now)
@@ -98,27 +100,33 @@ export class Cache {
     this.#changes.listen()
     const asked = this.#numbers.of(query.client)
     asked.requests++
-    const now = this.#host.clock.monotonic()
-    const hit = this.#find(query, now)
+    const now = query.since ?? this.#host.clock.monotonic()
+    const hit = this.#find(query, now, asked)
     if (hit !== undefined) {
-      asked.hits[hit.kind]++
-      hit.isUsed = true
       query.set(cacheHit, true)
-      return hit.at(now, this.#options.keepsTtl)
+      return hit
     }
     asked.misses++
-    const { count } = this.#changes
+    const { count } = this.#marks
     return andThen(next(query), (reply) => (typeof reply === 'symbol' ? reply : this.#keep(query, reply, count)))
   }
 
   /** What is known to a client is known to the server as well; not the other way round, for a client may be refused what the server looks up. */
-  #find(query: Query, now: number): Entry | undefined {
-    const own = this.#at(keyOf(query, query.depth > 0), now)
-    return own ?? (query.depth > 0 ? this.#at(keyOf(query, false), now) : undefined)
+  #find(query: Query, now: number, asked: Asked): Message | undefined {
+    const own = this.#at(query, variantOf(query, query.depth > 0), now, asked)
+    return own ?? (query.depth > 0 ? this.#at(query, variantOf(query, false), now, asked) : undefined)
   }
 
-  #at(key: string, now: number): Entry | undefined {
-    return this.#success.find(key, now) ?? this.#denial.find(key, now)
+  #at({ question }: Query, variant: number, now: number, asked: Asked): Message | undefined {
+    let place = this.#success.find(question, variant, now)
+    if (place !== 0) {
+      asked.hits.success++
+      return this.#success.use(place, now, this.#options.keepsTtl)
+    }
+    place = this.#denial.find(question, variant, now)
+    if (place === 0) return undefined
+    asked.hits.denial++
+    return this.#denial.use(place, now, this.#options.keepsTtl)
   }
 
   /** Keeps a reply if it may be kept, and gives it as it is told. `count` is how many changes there were when it was asked for. */
@@ -128,35 +136,56 @@ export class Cache {
     const isOwn = reply.origin?.kind === 'store'
     // What is made of our own data inside a look-up may lack what is too deep to be looked up there.
     if (kind === 'nothing' || (isOwn && query.depth > 0)) return reply
-    const key = keyOf(query, query.depth > 0)
-    const now = this.#host.clock.monotonic()
-    const reads = readsOf(query, reply)
+    const variant = variantOf(query, query.depth > 0)
     if (kind === 'failure') {
-      this.#keepFailure(query, key, reply, reads, count, now)
+      this.#keepFailure(query, variant, reply, count)
       return reply
     }
     // Whatever comes of it, a fresh answer is better than an old one.
-    this.#success.delete(key)
-    this.#denial.delete(key)
+    this.#success.delete(query.question, variant)
+    this.#denial.delete(query.question, variant)
     if (kind === 'fleeting') return reply
     const limits = this.#options[kind]
     if (query.within(limits.disabled) !== undefined) return reply
     const told = lasting(reply, limits, isOwn)
     if (told === undefined) return reply
-    if (!this.#changes.touch(reads, count)) {
-      const entry = new Entry(kind, key, asCached(told.reply, isForwarded(reply), reads, query, now), reads, now, told.seconds * 1000)
-      ;(kind === 'success' ? this.#success : this.#denial).put(entry, now)
-    }
+    const entries = kind === 'success' ? this.#success : this.#denial
+    this.#put(entries, query, variant, asCached(told.reply, isForwarded(reply)), count, told.seconds * 1000)
     return told.reply
   }
 
   /** A failure never takes the place of an answer. Upstreams fail where they are asked without RD for what they do not know. */
-  #keepFailure(query: Query, key: string, reply: Message, reads: ReadonlySet<number>, count: number, now: number): void {
+  #keepFailure(query: Query, variant: number, reply: Message, count: number): void {
     const { servfailMs, denial } = this.#options
-    if (servfailMs === 0 || !query.rd || query.within(denial.disabled) !== undefined || this.#changes.touch(reads, count)) return
-    if (this.#at(key, now) !== undefined) return
-    this.#denial.put(new Entry('denial', key, asCached(aged(reply, 0), isForwarded(reply), reads, query, now), reads, now, servfailMs), now)
+    if (servfailMs === 0 || !query.rd || query.within(denial.disabled) !== undefined) return
+    const now = this.#host.clock.monotonic()
+    if (this.#success.find(query.question, variant, now) + this.#denial.find(query.question, variant, now) > 0) return
+    this.#put(this.#denial, query, variant, asCached(reply, isForwarded(reply)), count, servfailMs)
   }
+
+  /** Keeps a reply as hits tell it. */
+  #put(entries: Entries, query: Query, variant: number, reply: Message, count: number, lastsMs: number): void {
+    const reads = readsOf(query, reply)
+    if (this.#marks.touch(reads, count)) return
+    const block = pack(query.question, reply)
+    if (block === undefined) return
+    const since = this.#host.clock.monotonic()
+    entries.put({
+      question: query.question,
+      variant,
+      block,
+      reads,
+      count: this.#marks.count,
+      revision: revisionOf(query, reply),
+      upstream: reply.origin?.upstream,
+      since,
+      until: since + lastsMs
+    })
+  }
+}
+
+function entriesFor(capacity: number, marks: Marks): Entries {
+  return new Entries(capacity, Math.max(MOST_OCTETS, capacity * OCTETS_EACH), marks)
 }
 
 function clear({ success, denial }: Kept): void {
@@ -164,24 +193,26 @@ function clear({ success, denial }: Kept): void {
   denial.clear()
 }
 
-/** Equal for questions that have the same answer. */
-function keyOf(query: Query, isInside: boolean): string {
-  const { qtype, qclass } = query.question
-  return `${query.qname} ${qtype} ${qclass} ${query.dnssecOk ? 1 : 0}${query.cd ? 1 : 0}${isInside ? 1 : 0}`
+/** Equal for equal questions that have the same answer. */
+function variantOf(query: Query, isInside: boolean): number {
+  return (query.dnssecOk ? 1 : 0) | (query.cd ? 2 : 0) | (isInside ? 4 : 0)
 }
 
 /** An answer to a question with a client's network may hold for that network alone (RFC 7871 §7.3). */
 function hasSubnet({ edns }: Query): boolean {
-  if (edns === undefined) return false
-  for (const [code] of edns.options) if (code === CLIENT_SUBNET) return true
-  return false
+  return edns?.has(CLIENT_SUBNET) === true
 }
 
 /** What a reply has read of the store, and what the layers before it have read that passed the query on. */
-function readsOf(query: Query, { origin }: Message): ReadonlySet<number> {
+function readsOf(query: Query, { origin }: Message): readonly number[] {
   const passed = query.get(storeReads)?.reads ?? []
   const own = origin?.reads ?? []
-  return passed.length + own.length === 0 ? NO_READS : new Set([...own, ...passed])
+  return passed.length + own.length === 0 ? NO_READS : [...new Set([...own, ...passed])]
+}
+
+function revisionOf(query: Query, { origin }: Message): number | undefined {
+  const revisions = [origin?.revision, query.get(storeReads)?.revision].filter((revision) => revision !== undefined)
+  return revisions.length === 0 ? undefined : Math.min(...revisions)
 }
 
 /** Whether somebody else has said it. */
@@ -190,27 +221,12 @@ function isForwarded({ octets, origin }: Message): boolean {
 }
 
 /** The reply as hits tell it. AA is for data of our own: what was forwarded is never authoritative from here (RFC 1035 §4.1.1). */
-function asCached(reply: Message, wasForwarded: boolean, reads: ReadonlySet<number>, query: Query, since: number): Message {
-  return reply.with({
-    flags: reply.flags & ~(wasForwarded ? AA | RCODE : RCODE),
-    origin: { ...originOf(reply.origin, reads, query), since },
-    extendedErrors: errorsOf(reply),
-    why: 'cached',
-    problem: undefined
-  })
+function asCached(reply: Message, wasForwarded: boolean): Message {
+  const flags = reply.flags & ~(wasForwarded ? AA | RCODE : RCODE)
+  return reply.with({ flags, extendedErrors: errorsOf(reply), origin: { ...reply.origin, kind: 'cache' } })
 }
 
 /** What a client is told of the reason must not depend on whether the answer was kept; of a failure it is told that too. */
 function errorsOf(reply: Message): readonly ExtendedError[] {
   return reply.rcode === 'SERVFAIL' ? [...reasonsOf(reply), CACHED_ERROR] : reasonsOf(reply)
-}
-
-function originOf(origin: Origin | undefined, reads: ReadonlySet<number>, query: Query): Origin {
-  const revisions = [origin?.revision, query.get(storeReads)?.revision].filter((revision) => revision !== undefined)
-  return {
-    ...origin,
-    kind: 'cache',
-    reads: [...reads],
-    ...(revisions.length > 0 && { revision: Math.min(...revisions) })
-  }
 }

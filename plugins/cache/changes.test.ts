@@ -1,21 +1,22 @@
 import { type Host, type StoreChange, storeChanges } from 'skein/plugin'
 import { expect, test } from 'vitest'
 import { Changes } from './changes.js'
+import { Marks } from './marks.js'
 
-function listening(): { changes: Changes; readonly change: (...hashes: number[]) => void; told: number[][]; listeners: Set<unknown> } {
+function listening(): { changes: Changes; readonly change: (...hashes: number[]) => void; marks: Marks; listeners: Set<unknown> } {
   const listeners = new Set<(change: StoreChange) => void>()
   const listen = (changed: (change: StoreChange) => void) => {
     listeners.add(changed)
     return () => void listeners.delete(changed)
   }
-  const told: number[][] = []
+  const marks = new Marks()
   const host = { find: (offer: unknown) => (offer === storeChanges ? [listen] : []) } as unknown as Host
-  const changes = new Changes(host, (hashes) => told.push([...hashes]))
+  const changes = new Changes(host, marks)
   changes.listen()
   changes.listen()
   return {
     changes,
-    told,
+    marks,
     listeners,
     change: (...hashes) => {
       for (const listener of listeners) listener({ keys: [], revision: 1, hashes })
@@ -23,38 +24,23 @@ function listening(): { changes: Changes; readonly change: (...hashes: number[])
   }
 }
 
-test('a change is told once, and no more after the end', () => {
-  const { changes, change, told, listeners } = listening()
+test('a change is noted once, and no more after the end', () => {
+  const { changes, change, marks, listeners } = listening()
   change(1, 2)
-  expect(told).toEqual([[1, 2]])
+  expect([marks.count, marks.touch([1], 0), marks.touch([2], 0), marks.touch([3], 0)]).toEqual([1, true, true, false])
   changes.stop()
   expect(listeners.size).toBe(0)
   changes.listen()
   expect(listeners.size).toBe(0)
 })
 
-test('what was read before a change of it is touched, and nothing else', () => {
-  const { changes, change } = listening()
+test('one who listens anew, and notes elsewhere', () => {
+  const { changes, change, marks, listeners } = listening()
+  changes.stop()
+  changes.listenAnew()
+  expect(listeners.size).toBe(1)
+  const others = new Marks()
+  changes.noteIn(others)
   change(1)
-  const { count } = changes
-  change(2)
-  const touched = (since: number, ...reads: number[]): boolean => changes.touch(new Set(reads), since)
-  expect([touched(count, 1), touched(count, 2), touched(count, 3, 2), touched(count), touched(0, 1), touched(count + 1, 2)]).toEqual([
-    false,
-    true,
-    true,
-    false,
-    true,
-    false
-  ])
-})
-
-test('what is forgotten counts as touched', () => {
-  const { changes, change } = listening()
-  const { count } = changes
-  for (let i = 0; i < 11_000; i++) change(i)
-  expect(changes.touch(new Set([-1]), count)).toBe(true)
-  expect(changes.touch(new Set([-1]), changes.count)).toBe(false)
-  change(-2)
-  expect(changes.touch(new Set([-1]), changes.count - 1)).toBe(false)
+  expect([marks.count, others.count]).toEqual([0, 1])
 })

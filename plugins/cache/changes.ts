@@ -1,35 +1,25 @@
-import { type Host, type StoreChange, storeChanges } from 'skein/plugin'
+import { type Host, storeChanges } from 'skein/plugin'
+import type { Marks } from './marks.js'
 
-/** What was changed is remembered this far, for answers that are still on their way. */
-const MOST_REMEMBERED = 10_000
-
-/**
- * The changes of the stores that plugins of this server block answer from. They are counted, since an answer may have read
- * what was changed before it came here; revisions would not do, for those of two stores cannot be compared.
- */
+/** Listens to the changes of the stores that plugins of this server block answer from. */
 export class Changes {
   readonly #host: Host
-  readonly #changed: (hashes: readonly number[]) => void
+  #marks: Marks
   #ends: (() => void)[] | undefined
-  #count = 0
-  /** The count at which each hash was changed last, and the count up to which nothing is remembered. */
-  readonly #last = new Map<number, number>()
-  #forgotten = 0
 
-  /** `changed` is called after each change with the hashes that it touches. */
-  constructor(host: Host, changed: (hashes: readonly number[]) => void) {
+  constructor(host: Host, marks: Marks) {
     this.#host = host
-    this.#changed = changed
+    this.#marks = marks
   }
 
-  /** How many there were. */
-  get count(): number {
-    return this.#count
+  /** Notes them there from now on. */
+  noteIn(marks: Marks): void {
+    this.#marks = marks
   }
 
   /** Starts to listen, once. Not in `start`: layers behind this one have not offered their changes then. */
   listen(): void {
-    this.#ends ??= this.#host.find(storeChanges).map((listen) => listen((change) => this.#take(change)))
+    this.#ends ??= this.#host.find(storeChanges).map((listen) => listen(({ hashes }) => this.#marks.add(hashes)))
   }
 
   /** Listens to what is there now, after it was stopped. */
@@ -41,23 +31,5 @@ export class Changes {
   stop(): void {
     for (const end of this.#ends ?? []) end()
     this.#ends = []
-  }
-
-  /** Whether any of these may have been changed since there were `count` changes. */
-  touch(reads: ReadonlySet<number>, count: number): boolean {
-    if (count === this.#count || reads.size === 0) return false
-    if (count < this.#forgotten) return true
-    for (const read of reads) if ((this.#last.get(read) ?? 0) > count) return true
-    return false
-  }
-
-  #take({ hashes }: StoreChange): void {
-    if (this.#last.size + hashes.length > MOST_REMEMBERED) {
-      this.#last.clear()
-      this.#forgotten = this.#count + 1
-    }
-    this.#count++
-    for (const hash of hashes) this.#last.set(hash, this.#count)
-    this.#changed(hashes)
   }
 }

@@ -105,7 +105,7 @@ describe('an answer is kept', () => {
     ['CD bit', 'a.example.org. A', { flags: CD }, 'a.example.org. A', {}]
   ])('by %s', async (_title, first, firstOptions, second, secondOptions) => {
     const { server, asked } = await before((query) =>
-      upstream(query, { answer: [{ owner: query.qname, type: query.qtype, ttl: 60, rdata: Buffer.from([1, 2, 3, 4]) }] })
+      upstream(query, { answer: [{ owner: query.qname, type: query.qtype, ttl: 60, rdata: Buffer.from([3, 1, 2, 3]) }] })
     )
     for (let i = 0; i < 2; i++) {
       await server.ask(first, firstOptions)

@@ -13,6 +13,7 @@ export default {
     const cache = new Cache(options, host)
     return {
       reach: { zones: options.zones, answers: false },
+      inPlace: true,
       handle: (query, next) => cache.handle(query, next),
       start: () => cache.start(),
       refreshed: () => cache.refreshed(),

@@ -34,13 +34,6 @@ export function lasting(reply: Message, limits: Pick<Limits, 'most' | 'least'>, 
   return seconds === 0 ? undefined : { reply: reply.with(parts), seconds }
 }
 
-/** The reply after so many seconds. */
-export function aged(reply: Message, seconds: number): Message {
-  const older = (records: readonly ResourceRecord[]): ResourceRecord[] =>
-    records.map((record) => withTtl(record, Math.max(0, record.ttl - seconds)))
-  return reply.with({ answer: older(reply.answer), authority: older(reply.authority), additional: older(reply.additional) })
-}
-
 function counts({ isWritten }: Bound, isOwn: boolean): boolean {
   return isWritten || !isOwn
 }

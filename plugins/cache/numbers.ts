@@ -8,7 +8,7 @@ export type Kind = (typeof KINDS)[number]
 const MOST_SERVERS = 100
 
 /** What was asked at one of our endpoints. */
-interface Asked {
+export interface Asked {
   readonly server: string
   requests: number
   misses: number

@@ -34,6 +34,7 @@ export default {
     const asksAuthors = ({ qname }: Query): boolean =>
       qname === 'authors.bind.' || host.find(zonesServed).some((zones) => zones.includes(qname))
     return {
+      inPlace: true,
       handle(query, next) {
         if (query.qtype !== 'TXT') return next(query)
         if (asksAuthors(query)) return texts(query, shuffle([...authors], host.random))

@@ -39,6 +39,7 @@ export default {
     const stackLevel = config.options.stacktrace ? 'error' : 'debug'
     let isStopped = false
     return {
+      inPlace: true,
       tellsErrors: true,
       observe(query, { reply, error, flags }) {
         const problem = error ?? (typeof reply === 'symbol' ? undefined : reply.problem)

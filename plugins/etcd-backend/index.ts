@@ -46,6 +46,7 @@ export default {
     const { zones, fallthrough = [] } = options
     return {
       reach: { zones, ends: zones.filter((zone) => !fallthrough.some((other) => isWithin(zone, other) || isWithin(other, zone))) },
+      inPlace: true,
       handle: (query, next) => backend.handle(query, next),
       start() {
         host.offer(

@@ -15,6 +15,7 @@ export default {
     return {
       reach: { zones: from, ends: except.length === 0 ? from : [], asks: upstreams },
       start: () => forwarder.start(),
+      inPlace: true,
       handle: (query, next) => forwarder.handle(query, next),
       stop: () => forwarder.stop()
     }

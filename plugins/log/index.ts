@@ -69,6 +69,7 @@ export default {
     let earlier: readonly string[] = []
     host.offer(namesLogged, names)
     return {
+      inPlace: true,
       wantsLayer: record !== undefined || config.args[1].includes('{layer}'),
       start() {
         const all = host.find(namesLogged)

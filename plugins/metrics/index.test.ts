@@ -137,7 +137,7 @@ describe('a query is counted', () => {
     ['of a type without a name', 'example.org. TYPE65280', {}, 'proto="udp",family="1",type="other"'],
     ['of another class', 'version.bind. TXT CH', {}, 'proto="udp",family="1",type="TXT"'],
     ['by TCP', 'example.org. A', { client: { transport: 'tcp' } }, 'proto="tcp",family="1",type="A"'],
-    ['by IPv6', 'example.org. A', { client: { address: '2001:db8::1' } }, 'proto="udp",family="2",type="A"']
+    ['by IPv6', 'example.org. A', { client: { address: '2001:db8::1', local: '2001:db8::53' } }, 'proto="udp",family="2",type="A"']
   ])('%s', async (_title, question, options, labels) => {
     const server = await started('. {\n  prometheus 127.0.0.1:0\n  whoami\n}')
     await server.ask(question, { ...options, client: { ...client, ...options.client } })

@@ -52,6 +52,7 @@ export default {
     let leave = (): void => {}
     return {
       reach: { listens: place.listens },
+      inPlace: true,
       observe(query, sent) {
         if (sent.error !== undefined) panics.value++
         // Look-ups of the server for itself belong to the query that they are made for.

@@ -19,6 +19,8 @@ export class Traffic {
   readonly #zones = new Map<string, Place[]>()
   readonly #all: ZoneTraffic[] = []
   #others: ZoneTraffic | undefined
+  /** What was counted last. */
+  #last: Place | undefined
 
   count(query: Query, sent: Sent): void {
     this.#of(query.client, query.zone).count(query, sent)
@@ -26,10 +28,14 @@ export class Traffic {
 
   #of({ local, endpoint = local, transport }: Client, zone: string): ZoneTraffic {
     const scheme = SCHEMES[transport]
+    const last = this.#last
+    if (last !== undefined && last.endpoint === endpoint && last.scheme === scheme && last.traffic.zone === zone) return last.traffic
     const places = this.#zones.get(zone)
     // A server listens on few endpoints.
-    if (places !== undefined) {
-      for (const place of places) if (place.endpoint === endpoint && place.scheme === scheme) return place.traffic
+    for (const place of places ?? []) {
+      if (place.endpoint !== endpoint || place.scheme !== scheme) continue
+      this.#last = place
+      return place.traffic
     }
     if (this.#all.length >= MOST_ZONES) {
       this.#others ??= new ZoneTraffic('other', 'other')
@@ -83,7 +89,7 @@ export class Traffic {
         'counter',
         'DNS responses.',
         ['rcode', 'plugin'],
-        samples(({ responses }, labels) => [...responses].map(([rcode, value]) => ({ labels: [...labels, rcode, ''], value })))
+        samples(({ responses }, labels) => [...responses].map(([rcode, { value }]) => ({ labels: [...labels, rcode, ''], value })))
       )
     ]
   }

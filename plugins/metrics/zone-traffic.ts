@@ -1,4 +1,4 @@
-import type { Client, Query, Rcode, Sent } from 'skein/plugin'
+import { type Client, type Query, type Rcode, type Sent, typeNumber } from 'skein/plugin'
 import { Histogram, SIZE_BOUNDS, TIME_BOUNDS } from './histogram.js'
 
 /** The types that CoreDNS names; all others are `other`, so that nobody makes labels by asking. */
@@ -17,7 +17,9 @@ export const FAMILIES: readonly string[] = ['1', '2']
 export const MOST_RCODES = 32
 
 const OTHER_TYPE = TYPES.length - 1
-const typeIndexes = new Map(TYPES.slice(0, OTHER_TYPE).map((type, index) => [type, index]))
+/** The index of each type by its number; of types beyond the table nobody has a name here. */
+const typeIndexes = new Uint8Array(300).fill(OTHER_TYPE)
+for (const [index, type] of TYPES.slice(0, OTHER_TYPE).entries()) typeIndexes[typeNumber(type)!] = index
 
 /** What was asked of one zone at one of our addresses, in plain numbers. */
 export class ZoneTraffic {
@@ -29,7 +31,7 @@ export class ZoneTraffic {
   /** By protocol. */
   readonly requestSizes = PROTOCOLS.map(() => new Histogram(SIZE_BOUNDS))
   readonly responseSizes = PROTOCOLS.map(() => new Histogram(SIZE_BOUNDS))
-  readonly responses = new Map<Rcode | 'other', number>()
+  readonly responses = new Map<Rcode | 'other', { value: number }>()
   withDo = 0
 
   constructor(server: string, zone: string) {
@@ -44,18 +46,25 @@ export class ZoneTraffic {
 
   count(query: Query, { reply, rcode, octets, milliseconds }: Sent): void {
     const protocol = protocolOf(query.client)
-    const family = query.client.address.includes(':') ? 1 : 0
-    this.#requests[indexOf(protocol, family, typeIndexes.get(query.qtype) ?? OTHER_TYPE)]!++
+    // A client asks one of our addresses of its own family.
+    const family = query.client.local.includes(':') ? 1 : 0
+    this.#requests[indexOf(protocol, family, typeIndexes[query.question.qtype] ?? OTHER_TYPE)]!++
     if (query.dnssecOk) this.withDo++
     this.requestSizes[protocol]!.add(query.size)
     this.durations.add(milliseconds / 1000)
     // Nothing was sent.
     if (typeof reply === 'symbol') return
     this.responseSizes[protocol]!.add(octets)
+    this.#responsesOf(rcode).value++
+  }
+
+  #responsesOf(rcode: Rcode | 'other'): { value: number } {
     const known = this.responses.get(rcode)
-    if (known !== undefined) this.responses.set(rcode, known + 1)
-    else if (this.responses.size < MOST_RCODES) this.responses.set(rcode, 1)
-    else this.responses.set('other', (this.responses.get('other') ?? 0) + 1)
+    if (known !== undefined) return known
+    if (rcode !== 'other' && this.responses.size >= MOST_RCODES) return this.#responsesOf('other')
+    const count = { value: 0 }
+    this.responses.set(rcode, count)
+    return count
   }
 }
 

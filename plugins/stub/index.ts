@@ -25,6 +25,7 @@ export default {
         // What was cached of other servers ends when a zone comes or goes.
         if (store !== undefined) for (const key of zones.keys) host.offer(storeChanges, (changed) => store.watch(key, changed))
       },
+      inPlace: true,
       handle: (query, next) => forwarder.handle(query, next),
       async stop() {
         zones.stop()

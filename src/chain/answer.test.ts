@@ -12,7 +12,7 @@ const client = { address: '192.0.2.1', port: 4711, transport: 'udp', local: '127
 const octets = requestOctets('example.org. A')
 
 function asked(): Query {
-  const request = accept(octets, 1232)
+  const request = accept({ octets }, 1232)
   if (request.kind !== 'asked') throw new Error('the gate turned it away')
   return Query.fromRequest(request, client, '.')
 }
@@ -35,7 +35,6 @@ async function outcomeOf(...handlers: readonly Handler[]): Promise<Outcome> {
   const reports: string[] = []
   const room = Buffer.alloc(65535)
   const out: Outgoing = {
-    octets,
     reserve: () => room,
     send: (length) => sent.push(readAnswer(new Uint8Array(room.subarray(0, length))).rcode),
     drop: () => sent.push('nothing')
@@ -154,7 +153,7 @@ describe('who observes is told what was sent', () => {
     const sent: Sent[] = []
     const reports: string[] = []
     const room = Buffer.alloc(65535)
-    const out: Outgoing = { octets, reserve: () => room, send() {}, drop() {} }
+    const out: Outgoing = { reserve: () => room, send() {}, drop() {} }
     const observer: Layer = { observe: (_query, told) => void sent.push(told), ...more }
     const second: Layer = { observe: (_query, told) => void sent.push(told) }
     answer(

@@ -33,7 +33,7 @@ const NOWHERE = { flags: 0, octets: 0 }
  * Whatever a plugin does wrong becomes SERVFAIL in this file, and nowhere else.
  */
 export function answer(chain: Chain, query: Query, out: Outgoing, serving: Serving): void {
-  const start = chain.observers.length > 0 ? serving.clock.monotonic() : 0
+  const start = query.since ?? serving.clock.monotonic()
   serving.inFlight++
   let reply: MaybePromise<Reply>
   try {
@@ -42,6 +42,7 @@ export function answer(chain: Chain, query: Query, out: Outgoing, serving: Servi
     return failed(chain, query, out, serving, start, error)
   }
   if (isPromiseLike(reply)) {
+    query.keep()
     // A plugin may return any object with `then`; as a promise it settles once, and later.
     Promise.resolve(reply).then(
       (late) => deliver(chain, query, out, serving, start, late),
@@ -89,8 +90,9 @@ export function lookUp(chain: Chain, query: Query, serving: Serving): MaybePromi
     return reply
   }
   const told = (reply: Reply): Reply => {
-    tell(chain, query, serving, start, reply, reply === drop ? NOWHERE : { flags: checkReply(reply).flags, octets: 0 })
-    return reply
+    const kept = reply === drop ? drop : checkReply(reply).keep()
+    tell(chain, query, serving, start, kept, kept === drop ? NOWHERE : { flags: kept.flags, octets: 0 })
+    return kept
   }
   try {
     const reply = chain.run(query)
@@ -116,6 +118,10 @@ function tell(
 ): void {
   if (error !== undefined && !chain.tellsErrors) report(error, query)
   if (chain.observers.length === 0) return
+  if (chain.observersKeep === true) {
+    query.keep()
+    if (typeof reply !== 'symbol') reply.keep()
+  }
   const rcode = typeof reply === 'symbol' ? 'NOERROR' : query.depth > 0 ? reply.rcode : sentRcode(query, reply)
   const sent: Sent = {
     reply,

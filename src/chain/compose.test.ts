@@ -1,6 +1,7 @@
 import { createHook } from 'node:async_hooks'
 import { describe, expect, test } from 'vitest'
 import { Message } from '../message/message.js'
+import { Question } from '../message/question.js'
 import { classNumber } from '../message/registry.js'
 import { andThen, type Handler, type Layer } from '../plugin.js'
 import { Query } from '../query.js'
@@ -9,7 +10,7 @@ import { Chains, compose, refuse } from './compose.js'
 const client = { address: '192.0.2.1', port: 4711, transport: 'udp', local: '127.0.0.1' } as const
 
 function query(qname = 'example.org.', qclass = 1): Query {
-  return new Query({ name: qname, qname, qtype: 1, qclass, end: 0 }, client, '.', 0, undefined)
+  return new Query(Question.of(qname, 1, qclass), client, '.', 0, undefined)
 }
 
 const pass: Handler = (asked, next) => next(asked)

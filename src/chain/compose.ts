@@ -1,6 +1,6 @@
-import type { Message } from '../message/message.js'
+import { Message } from '../message/message.js'
 import { classNumber } from '../message/registry.js'
-import type { Handler, Layer, Next, Plugin } from '../plugin.js'
+import type { Handler, Layer, MaybePromise, Next, Plugin, Reply } from '../plugin.js'
 import { type Fact, fact, MAX_DEPTH, type Query } from '../query.js'
 
 /** A composed chain, and those of its layers that are told what was sent. */
@@ -9,6 +9,8 @@ export interface Chain {
   readonly observers: readonly Layer[]
   /** Whether one of them tells of errors. */
   readonly tellsErrors: boolean
+  /** Whether one of them may use a query or a reply after it was told of it. */
+  readonly observersKeep?: boolean
   /** Whether queries carry which layer they have come to last, see {@link layerOf}. */
   readonly marks?: boolean
 }
@@ -18,6 +20,16 @@ export interface Chain {
  */
 export function compose(handlers: readonly Handler[], last: Next = refuse): Next {
   return handlers.reduceRight<Next>((next, handle) => (query) => handle(query, next), last)
+}
+
+/** The handler of a layer that may use what it was given as long as it likes. */
+function keeping(handle: Handler): Handler {
+  return (query, next) => handle(query.keep(), (asked) => kept(next(asked)))
+}
+
+/** What comes later is kept already. What is no reply is told of elsewhere. */
+function kept(reply: MaybePromise<Reply>): MaybePromise<Reply> {
+  return reply instanceof Message ? reply.keep() : reply
 }
 
 /** The end of every chain: nobody here serves that name. */
@@ -88,10 +100,17 @@ function chainOf(seen: readonly ClassedLayer[]): Chain {
   const marks = observers.some((layer) => layer.wantsLayer === true)
   const handlers = seen.flatMap(({ layer, name }): Handler[] => {
     // A layer may be an instance of a class, whose methods need it.
-    const handle = layer.handle?.bind(layer)
-    if (handle === undefined) return []
+    const bound = layer.handle?.bind(layer)
+    if (bound === undefined) return []
+    const handle = layer.inPlace === true ? bound : keeping(bound)
     return [marks ? marking(name, handle) : handle]
   })
   const run = compose(handlers, marks ? endMarked : refuse)
-  return { run, observers, tellsErrors: observers.some((layer) => layer.tellsErrors === true), marks }
+  return {
+    run,
+    observers,
+    tellsErrors: observers.some((layer) => layer.tellsErrors === true),
+    observersKeep: observers.some((layer) => layer.inPlace !== true),
+    marks
+  }
 }

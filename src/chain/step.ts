@@ -218,6 +218,7 @@ type Outcome = { readonly reply: Reply } | { readonly error: unknown }
 /** Runs, and tells of the outcome before anybody else has it. Synchronous where `run` is. */
 function settling(run: () => MaybePromise<Reply>, settled: (outcome: Outcome) => void): MaybePromise<Reply> {
   const end = (reply: Reply): Reply => {
+    if (reply instanceof Message) reply.keep()
     settled({ reply })
     return reply
   }

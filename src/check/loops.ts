@@ -45,7 +45,7 @@ function stepsFrom(built: BuiltBlock, blocks: readonly BuiltBlock[], plan: reado
       return endpoints.flatMap(({ routes }) => {
         // Names below a zone may have a server block of their own there.
         const names = new Set([...zones, ...commonZones(zones, routes.zones)])
-        return [...names].flatMap((zone) => stepTo(routes.find({ qname: zone, qtype: 0 })?.block, { use, asked, zone }, blocks))
+        return [...names].flatMap((zone) => stepTo(routes.zoneOf(zone)?.block, { use, asked, zone }, blocks))
       })
     })
   )

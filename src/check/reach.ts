@@ -52,8 +52,8 @@ function outside(directive: Directive, zones: readonly string[], so: string): Fi
 
 /** A zone of a plugin that the longer apex of another block takes away, wherever the block is served. */
 function hidden(directive: Directive, zone: string, built: BuiltBlock, { blocks, plan }: Instance): Finding[] {
-  const served = plan.filter(({ routes }) => directive.zones.some((own) => routes.find({ qname: own, qtype: 0 })?.block === built.chain))
-  const others = served.map(({ routes }) => routes.find({ qname: zone, qtype: 0 })?.block).filter((block) => block !== built.chain)
+  const served = plan.filter(({ routes }) => directive.zones.some((own) => routes.zoneOf(own)?.block === built.chain))
+  const others = served.map(({ routes }) => routes.zoneOf(zone)?.block).filter((block) => block !== built.chain)
   const other = blocks.find(({ chain }) => chain === others[0])
   if (other === undefined || others.length < served.length) return []
   const problem = `${directive.name}: ${zone} is served by the server block of ${placeText(other.block.at)}, so it is never asked for that here`

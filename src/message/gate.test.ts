@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { accept } from './gate.js'
+import { type Asked, accept } from './gate.js'
 import { Message } from './message.js'
 import { nameOctets } from './name.js'
 
@@ -20,7 +20,7 @@ describe('says nothing to', () => {
     ['a header with QR', `${id} 8100 ${one} 0000`],
     ['an answer', `${id} 8180 ${one} 0000 ${question}`]
   ])('%s', (_, octets) => {
-    expect(accept(hex(octets), UDP_SIZE)).toEqual({ kind: 'silence' })
+    expect(accept({ octets: hex(octets) }, UDP_SIZE)).toEqual({ kind: 'silence' })
   })
 })
 
@@ -35,18 +35,17 @@ describe('passes on', () => {
     ['EDNS options that nobody knows', `${id} 0000 ${one} 0001 ${question} 00 0029 0200 00000000 0008 ffff 0004 01020304`]
   ])('%s', (_, octets) => {
     const request = hex(octets)
-    const asked = accept(request, UDP_SIZE)
-    expect(asked).toMatchObject({ kind: 'asked', octets: request })
+    const asked = accept({ octets: request }, UDP_SIZE)
+    expect(asked).toMatchObject({ kind: 'asked', source: { octets: request }, size: request.length })
   })
 
   test('with its question and EDNS read', () => {
     const request = hex(`${id} 0110 ${one} 0001 ${question} 00 0029 1000 00008001 0007 000a 0003 010203`)
-    expect(accept(request, UDP_SIZE)).toEqual({
-      kind: 'asked',
-      octets: request,
-      question: { name: 'A.org.', qname: 'a.org.', qtype: 1, qclass: 1, end: 23 },
-      edns: { size: 4096, version: 0, extendedRcode: 0, dnssecOk: true, options: [[10, Buffer.from([1, 2, 3])]] }
-    })
+    const asked = accept({ octets: request }, UDP_SIZE) as Asked
+    expect(asked).toMatchObject({ id: Number.parseInt(id, 16), flags: 0x0110, size: request.length })
+    expect(asked.question).toMatchObject({ name: 'A.org.', qname: 'a.org.', qtype: 1, qclass: 1, end: 23, isLower: false })
+    expect(asked.edns).toMatchObject({ size: 4096, version: 0, extendedRcode: 0, dnssecOk: true, options: [[10, Uint8Array.of(1, 2, 3)]] })
+    expect([asked.edns!.has(10), asked.edns!.has(11)]).toEqual([true, false])
   })
 })
 
@@ -74,7 +73,7 @@ describe('turns away', () => {
     ['an HTTP request', Buffer.from('GET / HTTP/1.1\r\nHost: x\r\n\r\n').toString('hex'), 'NOTIMP', 0]
   ])('%s', (_, octets, rcode, questions) => {
     const request = hex(octets)
-    const refused = accept(request, UDP_SIZE)
+    const refused = accept({ octets: request }, UDP_SIZE)
     if (refused.kind !== 'refused') throw new Error(refused.kind)
     const { reply } = refused
     const message = Message.fromOctets(reply)
@@ -91,10 +90,10 @@ describe('turns away', () => {
 
   test('a version of EDNS other than 0, with its own OPT record (RFC 6891 §6.1.3)', () => {
     const request = hex(`${id} 0100 ${one} 0001 ${question} 00 0029 1000 00648000 0004 0064 0000`)
-    const refused = accept(request, UDP_SIZE)
+    const refused = accept({ octets: request }, UDP_SIZE)
     const message = Message.fromOctets(refused.kind === 'refused' ? refused.reply : new Uint8Array())
     expect(message.rcode).toBe('BADVERS')
-    expect(message.edns).toEqual({
+    expect(message.edns).toMatchObject({
       size: UDP_SIZE,
       version: 0,
       extendedRcode: 1,
@@ -115,14 +114,14 @@ describe('turns away', () => {
     ['NOTIMP', 'not-implemented', 21, `1000 ${one} 0001 ${question} ${opt}`],
     ['BADVERS', 'edns-version', 0, `0100 ${one} 0001 ${question} 00 0029 1000 00010000 0000`]
   ])('%s with the reason %s where the request has EDNS', (rcode, reason, code, octets) => {
-    const refused = accept(hex(`${id} ${octets}`), UDP_SIZE)
+    const refused = accept({ octets: hex(`${id} ${octets}`) }, UDP_SIZE)
     const message = Message.fromOctets(refused.kind === 'refused' ? refused.reply : new Uint8Array())
     const options = message.edns!.options.map(([number, payload]) => [number, payload[1], Buffer.from(payload.subarray(2)).toString()])
     expect([message.rcode, options]).toEqual([rcode, [[15, code, reason]]])
   })
 
   test('options that run past their record, with an OPT record', () => {
-    const refused = accept(hex(`${id} 0100 ${one} 0001 ${question} 00 0029 1000 00000000 0004 0064 0001`), UDP_SIZE)
+    const refused = accept({ octets: hex(`${id} 0100 ${one} 0001 ${question} 00 0029 1000 00000000 0004 0064 0001`) }, UDP_SIZE)
     const message = Message.fromOctets(refused.kind === 'refused' ? refused.reply : new Uint8Array())
     expect(message.rcode).toBe('FORMERR')
     expect(message.edns).toBeDefined()
@@ -131,7 +130,7 @@ describe('turns away', () => {
   test('the longest name without cutting it', () => {
     const name = nameOctets(`${'x'.repeat(63)}.${'y'.repeat(63)}.${'z'.repeat(63)}.${'w'.repeat(61)}.`)
     const request = Buffer.concat([hex(`${id} 0000 ${one} 0001`), name, hex(`0001 0001 00 0029 1000 00010000 0000`)])
-    const refused = accept(request, UDP_SIZE)
+    const refused = accept({ octets: request }, UDP_SIZE)
     expect(refused.kind === 'refused' && refused.reply.length).toBe(12 + 255 + 4 + 11 + 6 + 'edns-version'.length)
   })
 })
@@ -144,11 +143,11 @@ describe('takes any octets: a reply to a query gets no reply, and nothing is thr
   ].map(hex)
 
   function check(octets: Uint8Array): void {
-    const result = accept(octets, UDP_SIZE)
+    const result = accept({ octets }, UDP_SIZE)
     if (result.kind === 'asked') expect(result.question.end).toBeLessThanOrEqual(octets.length)
     if (result.kind !== 'refused') return
     // What it says itself is well formed, and would be met with silence.
-    expect(accept(result.reply, UDP_SIZE).kind).toBe('silence')
+    expect(accept({ octets: result.reply }, UDP_SIZE).kind).toBe('silence')
     if (result.reply[5] === 1) expect(Message.fromOctets(result.reply).additional).toEqual([])
   }
 

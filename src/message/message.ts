@@ -1,5 +1,7 @@
+import { addressesShuffled, type ShuffleSource } from './address-sets.js'
 import { FormatError, HEADER_OCTETS } from './name.js'
-import { type Edns, type Question, readQuestion, readSections, type Sections, u16 } from './read.js'
+import { Question } from './question.js'
+import { type Edns, readSections, type Sections, u16 } from './read.js'
 import type { ResourceRecord } from './record.js'
 import { type Rcode, rcodeName, rcodeNumber } from './registry.js'
 
@@ -47,6 +49,17 @@ export function extendedErrorsOf(edns: Edns | undefined): ExtendedError[] {
   return errors
 }
 
+/** The extended errors among EDNS options that stand whole at [start, end). */
+export function extendedErrorsIn(octets: Uint8Array, start: number, end: number): ExtendedError[] {
+  const errors: ExtendedError[] = []
+  for (let at = start; at < end; at += 4 + u16(octets, at + 2)) {
+    const stop = at + 4 + u16(octets, at + 2)
+    if (u16(octets, at) !== EXTENDED_ERROR || stop - at < 6) continue
+    errors.push({ code: u16(octets, at + 4), text: Buffer.from(octets.subarray(at + 6, stop)).toString('utf8') })
+  }
+  return errors
+}
+
 /** What a message says, for {@link Message.of}. */
 export interface MessageParts {
   /** Bits other than the rcode. */
@@ -64,6 +77,7 @@ export interface MessageParts {
 }
 
 const NONE: readonly ResourceRecord[] = []
+const NO_ERRORS: readonly ExtendedError[] = []
 
 /**
  * A DNS message: octets as they came, or parts as they were made. Nobody changes one: a changed message is a new one.
@@ -74,38 +88,31 @@ export class Message {
   readonly octets: Uint8Array | undefined
   /** The header's bits, with the lower four of the rcode. */
   readonly flags: number
-  readonly origin: Origin | undefined
   readonly why: string | undefined
-  readonly problem: string | undefined
-  readonly extendedErrors: readonly ExtendedError[]
-  #parts: MessageParts | undefined
+  readonly #about: Pick<MessageParts, 'origin' | 'problem' | 'extendedErrors'>
+  readonly #parts: MessageParts | undefined
   #rcode: Rcode | undefined
   #question: Question | undefined
   #sections: Sections | undefined
 
-  private constructor(octets: Uint8Array | undefined, flags: number, parts: MessageParts | undefined) {
+  protected constructor(octets: Uint8Array | undefined, flags: number, about: Partial<MessageParts>, parts?: MessageParts) {
     this.octets = octets
     this.flags = flags
+    this.why = about.why
+    this.#about = about
     this.#parts = parts
-    this.#rcode = parts?.rcode
-    this.origin = parts?.origin
-    this.why = parts?.why
-    this.problem = parts?.problem
-    this.extendedErrors = parts?.extendedErrors ?? []
+    this.#rcode = about.rcode
   }
 
   /** A received message. Only its header is looked at; the rest throws FormatError when it is read and malformed. */
   static fromOctets(octets: Uint8Array, about: Pick<MessageParts, 'origin' | 'why' | 'extendedErrors'> = {}): Message {
     if (octets.length < HEADER_OCTETS) throw new FormatError('a message shorter than a header')
-    const flags = u16(octets, 2)
-    const message = new Message(octets, flags, { ...about, flags })
-    message.#parts = undefined
-    return message
+    return new Message(octets, u16(octets, 2), about)
   }
 
   /** A message made here; its question is the asker's. */
   static of(parts: MessageParts): Message {
-    return new Message(undefined, (parts.flags & ~0xf) | (parts.rcode === undefined ? 0 : rcodeNumber(parts.rcode) & 0xf), parts)
+    return new Message(undefined, (parts.flags & ~0xf) | (parts.rcode === undefined ? 0 : rcodeNumber(parts.rcode) & 0xf), parts, parts)
   }
 
   /** The question of a received message; throws FormatError where it has not exactly one. */
@@ -113,9 +120,22 @@ export class Message {
     if (this.#question === undefined) {
       const octets = this.#received()
       if (u16(octets, 4) !== 1) throw new FormatError('a message with no question, or several')
-      this.#question = readQuestion(octets)
+      this.#question = Question.read({ octets })
     }
     return this.#question
+  }
+
+  get origin(): Origin | undefined {
+    return this.#about.origin
+  }
+
+  /** What went wrong, for the log; the client does not see it. */
+  get problem(): string | undefined {
+    return this.#about.problem
+  }
+
+  get extendedErrors(): readonly ExtendedError[] {
+    return this.#about.extendedErrors ?? NO_ERRORS
   }
 
   get rcode(): Rcode {
@@ -141,6 +161,22 @@ export class Message {
     return this.#parts === undefined ? this.#read().edns : undefined
   }
 
+  /**
+   * This message, to be used for as long as anybody likes. One out of a cache that a layer was given by `next` may be overwritten when
+   * that layer has returned. Layers that do not say `inPlace` need not care.
+   */
+  keep(): Message {
+    return this
+  }
+
+  /** This message with the members of each address set (RFC 2181 §5) in random order among the places that the set holds. */
+  withAddressesShuffled(random: ShuffleSource): Message {
+    const answer = addressesShuffled(this.answer, random)
+    const additional = addressesShuffled(this.additional, random)
+    if (answer === undefined && additional === undefined) return this
+    return this.with({ answer: answer ?? this.answer, additional: additional ?? this.additional })
+  }
+
   /** This message with other parts. What is left out stays. */
   with(changes: Partial<MessageParts>): Message {
     return Message.of({
@@ -163,7 +199,7 @@ export class Message {
   }
 
   #read(): Sections {
-    this.#sections ??= readSections(this.#received(), this.question.end)
+    this.#sections ??= readSections({ octets: this.#received() }, this.question.end)
     return this.#sections
   }
 }

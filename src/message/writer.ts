@@ -28,6 +28,11 @@ export class Writer {
   octets: Uint8Array = new Uint8Array(0)
   limit = 0
   at = 0
+  /** Whether a name in rdata points into the question, and is spelled as that is. */
+  pointsToQuestion = false
+  #questionEnd = 0
+  /** The lowest offset that the name found last is read from. */
+  #lowest = 0
   #names = new Uint16Array(SLOTS)
   #epochs = new Uint32Array(SLOTS)
   #epoch = 0
@@ -39,8 +44,10 @@ export class Writer {
     this.#epoch = (this.#epoch + 1) >>> 0
     this.#put16(0, id)
     this.#put16(2, flags)
-    octets.fill(0, 4, HEADER_OCTETS)
+    for (let at = 4; at < HEADER_OCTETS; at++) octets[at] = 0
     this.at = HEADER_OCTETS
+    this.pointsToQuestion = false
+    this.#questionEnd = 0
   }
 
   /** Sets one of the four counts: 4 question, 6 answer, 8 authority, 10 additional. */
@@ -60,6 +67,7 @@ export class Writer {
     this.at += octets.length
     plain.set(octets.subarray(0, octets.length - 4))
     this.#remember(from, scanLabels())
+    this.#questionEnd = this.at
     this.count(4, 1)
   }
 
@@ -184,6 +192,7 @@ export class Writer {
     const shortened = compress && pointer >= 0
     const kept = shortened ? starts[label]! : starts[count]! + 1
     if (this.at + kept + (shortened ? 2 : 0) > this.limit) return false
+    if (shortened && !anyCase && this.#lowest < this.#questionEnd) this.pointsToQuestion = true
     const from = this.at
     for (let i = 0; i < kept; i++) this.octets[from + i] = plain[i]!
     this.at += kept
@@ -227,6 +236,7 @@ export class Writer {
    */
   #standsAt(offset: number, from: number, anyCase: boolean): boolean {
     let before = offset
+    this.#lowest = offset
     let at = offset
     let i = from
     while (at < this.at) {
@@ -235,6 +245,7 @@ export class Writer {
         const target = ((length & 0x3f) << 8) | this.octets[at + 1]!
         if (at + 1 >= this.at || target >= before || target < HEADER_OCTETS) return false
         before = target
+        this.#lowest = target
         at = target
         continue
       }

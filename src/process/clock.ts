@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks'
 import type { Clock } from '../plugin.js'
 
 /** Node's timers take no more than this; longer ones are made of several. */

@@ -107,7 +107,7 @@ export interface AskedAt {
 /** The address that is asked: as said, or the first that has a server block for the name. Throws ExplainError. */
 export function askedAt(plan: readonly PlannedEndpoint[], at: string | undefined, qname: string, client: string): AskedAt {
   if (at !== undefined) return named(plan, at)
-  const serving = plan.filter(({ routes }) => routes.find({ qname, qtype: 0 }) !== undefined)
+  const serving = plan.filter(({ routes }) => routes.zoneOf(qname) !== undefined)
   const endpoint = serving.find(({ address }) => address.includes(':') === client.includes(':')) ?? serving[0] ?? plan[0]
   if (endpoint === undefined) throw new ExplainError('explain: the server listens nowhere')
   return { endpoint, local: localOf(endpoint) }

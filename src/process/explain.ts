@@ -50,7 +50,7 @@ export const LONGEST_MS = 20_000
 /** Asks the server a question as that client would, through a chain whose every step is noted. Throws ExplainError. */
 export async function explain(instance: Instance, asked: Asked): Promise<Explained> {
   const { octets, shown } = requestOf(asked)
-  const accepted = accept(octets, instance.serving.udpSize)
+  const accepted = accept({ octets }, instance.serving.udpSize)
   const address = clientAddressOf(asked.client)
   const place = askedAt(instance.plan, asked.at, accepted.kind === 'asked' ? accepted.question.qname : '.', address)
   const at = shownAddress(place.endpoint.address, place.endpoint.port)
@@ -78,7 +78,7 @@ async function explainAccepted(
       (hash) => names.get(hash)
     )
     const pass = recorder.pass(routed?.block ?? { configured: [], at: { file: '', line: 0, column: 0 } }, query)
-    const sent = await within(clock, sentTo(pass.chain, query, accepted.octets, instance))
+    const sent = await within(clock, sentTo(pass.chain, query, instance))
     const took = rounded(clock.monotonic() - begun)
     if (sent !== undefined) await within(clock, pass.askBehind())
     return {
@@ -92,7 +92,7 @@ async function explainAccepted(
 }
 
 /** What a chain sends to a client; undefined for nothing. */
-function sentTo(chain: Chain, query: Query, octets: Uint8Array, { serving }: Instance): Promise<Uint8Array | undefined> {
+function sentTo(chain: Chain, query: Query, { serving }: Instance): Promise<Uint8Array | undefined> {
   return new Promise((resolve) => {
     let out = new Uint8Array()
     const reserve = (size: number): Uint8Array => {
@@ -100,7 +100,7 @@ function sentTo(chain: Chain, query: Query, octets: Uint8Array, { serving }: Ins
       return out
     }
     const send = (length: number): void => resolve(out.subarray(0, length))
-    answer(chain, query, { octets, reserve, send, drop: () => resolve(undefined) }, serving)
+    answer(chain, query, { reserve, send, drop: () => resolve(undefined) }, serving)
   })
 }
 

@@ -219,7 +219,7 @@ function pluginsOf(built: readonly BuiltBlock[]): (PluginFiles & { name: string 
 function renewEntered({ routes, entered }: Home): void {
   const before = [...entered]
   for (const routed of before) {
-    const now = routes.find({ qname: routed.apex, qtype: 0 })
+    const now = routes.zoneOf(routed.apex)
     if (now?.block !== routed.block || now.apex !== routed.apex) continue
     entered.delete(routed)
     entered.add(now)

@@ -22,7 +22,7 @@ function planned(corefile: string): { plan: string[]; warnings: string[] } {
   const blocks = built(corefile)
   const warnings: string[] = []
   const line = ({ routes }: PlannedEndpoint, zone: string): number =>
-    blocks.find(({ chain }) => chain === routes.find({ qname: zone, qtype: 1 })?.block)!.block.at.line
+    blocks.find(({ chain }) => chain === routes.zoneOf(zone)?.block)!.block.at.line
   const plan = planEndpoints(blocks, 53, (text, { file, line: named }) => warnings.push(`${file}:${named}: ${text}`)).endpoints.map(
     (endpoint) => {
       const zones = [...endpoint.routes.zones].sort().map((zone) => `${zone}@${line(endpoint, zone)}`)

@@ -4,6 +4,7 @@ import type { Chain } from '../chain/compose.js'
 import { accept } from '../message/gate.js'
 import { AA, AD, CD, Message, QR, RA, RD, TC } from '../message/message.js'
 import { nameOctets, RecordError } from '../message/name.js'
+import { PackedReply, pack } from '../message/packed.js'
 import type { ResourceRecord } from '../message/record.js'
 import { typeNumber } from '../message/registry.js'
 import { Writer } from '../message/writer.js'
@@ -39,7 +40,7 @@ class Sent implements Outgoing {
     writer.question(Buffer.concat([nameOctets(qname), Buffer.from([0, 1, 0, 1])]))
     if (edns !== undefined && writer.opt(edns, 0, dnssecOk ? 0x8001 : 1, [[100, Buffer.alloc(3)]])) writer.count(10, 1)
     this.octets = octets.subarray(0, writer.at)
-    const asked = accept(this.octets, udpSize)
+    const asked = accept(this, udpSize)
     if (asked.kind !== 'asked') throw new Error(asked.kind)
     this.query = Query.fromRequest(asked, { address: '192.0.2.7', port: 5, transport, local: '192.0.2.1' }, '.')
     this.udpSize = udpSize
@@ -70,7 +71,18 @@ function finished(reply: Parameters<Query['reply']>[0] | Message, asked: Asked =
   expect(sent.reply!.readUInt16BE(0)).toBe(0xabcd)
   expect(sent.reply!.subarray(12, message.question.end)).toEqual(sent.octets.subarray(12, sent.query.question.end))
   expect(message.edns !== undefined).toBe(asked.edns !== undefined)
+  expect(replayed(reply, asked)).toEqual(sent.reply)
   return message
+}
+
+/** What is sent where the reply comes out of a cache: the same. */
+function replayed(reply: Parameters<Query['reply']>[0] | Message, asked: Asked): Buffer | undefined {
+  const sent = new Sent(asked)
+  const block = pack(sent.query.question, reply instanceof Message ? reply : sent.query.reply(reply))
+  if (block === undefined) throw new Error('a reply that cannot be packed')
+  const source = { originOf: () => ({ kind: 'cache' }) }
+  finish(sent.query, new PackedReply(block.slice(), 0, 0, { why: 'cached' }, source, 0), sent, sent.udpSize)
+  return sent.reply
 }
 
 const address = (i: number, owner = 'a.example.org.'): ResourceRecord => ({ owner, type: 'A', ttl: 5, rdata: `192.0.${i >> 8}.${i & 255}` })
@@ -115,7 +127,7 @@ describe('the header has', () => {
 })
 
 test('an OPT record says our size, the DO bit, and nothing that was asked besides', () => {
-  expect(finished({}, { edns: 4096, dnssecOk: true }).edns).toEqual({
+  expect(finished({}, { edns: 4096, dnssecOk: true }).edns).toMatchObject({
     size: 1232,
     version: 0,
     dnssecOk: true,
@@ -175,7 +187,7 @@ describe('what does not fit goes in order:', () => {
   test('an extended error before anything else, and never the OPT record', () => {
     const extendedErrors = [{ code: 3, text: 'ü'.repeat(150) }]
     expect(finished({ answer: addresses(5), extendedErrors }, { edns: 512 }).edns!.options).toEqual([
-      [15, Buffer.from(`\0\u0003${'ü'.repeat(150)}`)]
+      [15, new Uint8Array(Buffer.from(`\0\u0003${'ü'.repeat(150)}`))]
     ])
     const reply = finished({ answer: addresses(20), extendedErrors }, { edns: 512 })
     expect([counts(reply), reply.flags & TC, reply.edns!.options]).toEqual([[20, 0, 0], 0, []])

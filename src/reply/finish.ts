@@ -1,10 +1,11 @@
 /** What a finished reply needs: the asker's ID and question, EDNS, compression, and a size that fits (RFC 2181 §9). */
 import { AA, AD, CD, type Message, QR, RA, RD, TC } from '../message/message.js'
-import { HEADER_OCTETS, isWithin, RecordError } from '../message/name.js'
+import { isWithin, RecordError } from '../message/name.js'
+import { PackedReply } from '../message/packed.js'
 import { u16 } from '../message/read.js'
 import { errorOptions, reasonsOf } from '../message/reasons.js'
 import type { ResourceRecord } from '../message/record.js'
-import { type Rcode, rcodeNumber } from '../message/registry.js'
+import { type Rcode, rcodeNumber, TYPE_OPT } from '../message/registry.js'
 import { Writer } from '../message/writer.js'
 import type { Query } from '../query.js'
 import { groupAt } from './rrset.js'
@@ -12,8 +13,6 @@ import { PLAIN_UDP_SIZE, replyLimit, STREAM_SIZE } from './size.js'
 
 /** Where a reply goes: the buffer of whoever drives the socket. */
 export interface Outgoing {
-  /** The request's octets, for the ID and the question as it was spelled. */
-  readonly octets: Uint8Array
   /** Room for `size` octets, to be written before anything else happens, then given to `send`. */
   reserve(size: number): Uint8Array
   /** Sends the first `length` octets of what was reserved. */
@@ -39,17 +38,18 @@ const writer = new Writer()
  */
 export function finish(query: Query, reply: Message, out: Outgoing, udpSize: number): Written {
   const limit = replyLimit(query, udpSize)
+  if (reply instanceof PackedReply && fits(query, reply, limit)) return replay(query, reply, out, limit, udpSize)
   const octets = out.reserve(limit)
   const room = query.edns === undefined ? limit : limit - OPT_OCTETS
   const rcode = rcodeNumber(sentRcode(query, reply))
   const flags = replyFlags(query, reply, rcode)
   let additional = 0
-  start(query, out, octets, room, flags)
+  start(query, octets, room, flags)
   if (writeAll(reply, query.dnssecOk)) additional = writeAdditional(reply, flags)
   else {
     // A client that has come by stream has no better way to ask again.
     if (limit === STREAM_SIZE) throw new RecordError(`a reply to ${query.qname} ${query.qtype} of more than ${STREAM_SIZE} octets`)
-    start(query, out, octets, room, flags | TC)
+    start(query, octets, room, flags | TC)
     writer.count(6, writeSome(reply.answer, query.dnssecOk))
   }
   if (query.edns !== undefined) {
@@ -63,9 +63,42 @@ export function finish(query: Query, reply: Message, out: Outgoing, udpSize: num
   return written
 }
 
-function start(query: Query, out: Outgoing, octets: Uint8Array, limit: number, flags: number): void {
-  writer.begin(octets, limit, u16(out.octets, 0), flags)
-  writer.question(out.octets.subarray(HEADER_OCTETS, query.question.end))
+/** Whether a packed reply can go to this client as it is. */
+function fits({ edns, question }: Query, reply: PackedReply, limit: number): boolean {
+  const opt = edns === undefined ? 0 : OPT_OCTETS + reply.optionOctets
+  return reply.length + opt <= limit && reply.hasPlainRcode && (question.isLower || reply.hasOwnNames)
+}
+
+/** Sends a packed reply: the same octets as if it were written anew. */
+function replay(query: Query, reply: PackedReply, out: Outgoing, limit: number, udpSize: number): Written {
+  const octets = out.reserve(limit)
+  const flags = replyFlags(query, reply, reply.flags)
+  let at = reply.length
+  reply.copyTo(octets, query.question)
+  put16(octets, 0, query.id)
+  put16(octets, 2, flags)
+  if (query.edns !== undefined) {
+    put16(octets, 10, u16(octets, 10) + 1)
+    octets[at] = 0
+    put16(octets, at + 1, TYPE_OPT)
+    put16(octets, at + 3, Math.max(PLAIN_UDP_SIZE, udpSize))
+    put16(octets, at + 5, 0)
+    put16(octets, at + 7, query.dnssecOk ? DO : 0)
+    put16(octets, at + 9, reply.optionOctets)
+    at = reply.copyOptionsTo(octets, at + OPT_OCTETS)
+  }
+  out.send(at)
+  return { flags, octets: at }
+}
+
+function put16(octets: Uint8Array, at: number, value: number): void {
+  octets[at] = value >> 8
+  octets[at + 1] = value & 0xff
+}
+
+function start({ id, question }: Query, octets: Uint8Array, limit: number, flags: number): void {
+  writer.begin(octets, limit, id, flags)
+  writer.question(question.octets)
 }
 
 /** The rcode that the client gets: one of more than four bits needs an OPT record; without one its lower half would mean something else. */

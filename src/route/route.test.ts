@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { Chains } from '../chain/compose.js'
 import { canonicalName } from '../message/name.js'
+import { Question } from '../message/question.js'
 import { Routes } from './route.js'
 
 const A = 1
@@ -32,13 +33,13 @@ describe('a query goes to the zone with the longest apex', () => {
     ['x\\\\.b.example.org.', 'b.example.org.'],
     ['\\000.example.org.', 'example.org.']
   ])('%s', (qname, apex) => {
-    expect(routes.find({ qname, qtype: A })?.apex).toBe(apex)
+    expect(routes.find(Question.of(qname, A, 1))?.apex).toBe(apex)
   })
 
   test('and to none where no zone has it', () => {
-    expect(routesOf('example.org').find({ qname: 'example.net.', qtype: A })).toBeUndefined()
-    expect(routesOf('example.org').find({ qname: '.', qtype: A })).toBeUndefined()
-    expect(routesOf().find({ qname: 'example.net.', qtype: DS })).toBeUndefined()
+    expect(routesOf('example.org').find(Question.of('example.net.', A, 1))).toBeUndefined()
+    expect(routesOf('example.org').find(Question.of('.', A, 1))).toBeUndefined()
+    expect(routesOf().find(Question.of('example.net.', DS, 1))).toBeUndefined()
   })
 })
 
@@ -52,7 +53,7 @@ describe('DS at an apex goes to the parent side of the cut', () => {
     ['a.example.org.', ['a.example.org'], 'a.example.org.'],
     ['.', ['.'], '.']
   ])('%s of %j', (qname, zones, apex) => {
-    expect(routesOf(...zones).find({ qname, qtype: DS })?.apex).toBe(apex)
+    expect(routesOf(...zones).find(Question.of(qname, DS, 1))?.apex).toBe(apex)
   })
 })
 
@@ -64,6 +65,6 @@ test('a zone is added once: whose it is already is told, and stays so', () => {
   ]
   expect(routes.add('example.org.', one)).toBeUndefined()
   expect(routes.add('example.org.', two)).toBe(one)
-  expect(routes.find({ qname: 'example.org.', qtype: A })?.block).toBe(one)
+  expect(routes.find(Question.of('example.org.', A, 1))?.block).toBe(one)
   expect(routes.zones).toEqual(['example.org.'])
 })

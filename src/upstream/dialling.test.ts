@@ -25,7 +25,7 @@ function upstreamOf(text: string): Upstream {
 
 /** Asks for www.example.org over a transport. */
 function ask(upstream: Upstream, transport: 'udp' | 'tcp'): Exchange {
-  const request = accept(requestOctets('www.example.org. A'), 1232)
+  const request = accept({ octets: requestOctets('www.example.org. A') }, 1232)
   if (request.kind !== 'asked') throw new Error('the gate turned it away')
   const query = Query.fromRequest(request, { address: '192.0.2.1', port: 4711, transport, local: '127.0.0.1' }, '.')
   return askUpstream({ query, upstream, transport, octets: query.octets(1), timeoutMs: 1000, why: 'test' }, new TestClock())

@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const one of open.splice(0).reverse()) await one.stop()
 })
 
-const request = accept(requestOctets('www.example.org. A'), 1232)
+const request = accept({ octets: requestOctets('www.example.org. A') }, 1232)
 if (request.kind !== 'asked') throw new Error('the gate turned it away')
 const query = Query.fromRequest(request, { address: '192.0.2.1', port: 4711, transport: 'udp', local: '127.0.0.1' }, '.')
 

@@ -5,7 +5,7 @@ import { type AskOptions, requestOctets } from '../testing.js'
 import { questionKey, upstreamEdns } from './question.js'
 
 function asked(question: string, options: AskOptions = {}): Query {
-  const request = accept(requestOctets(question, options), 1232)
+  const request = accept({ octets: requestOctets(question, options) }, 1232)
   if (request.kind !== 'asked') throw new Error('the gate turned it away')
   return Query.fromRequest(request, { address: '192.0.2.1', port: 4711, transport: 'udp', local: '127.0.0.1' }, '.')
 }
