@@ -222,7 +222,7 @@ const ANOTHER_CLIENT: Client = { address: '203.0.113.99', port: 9, transport: 'u
 export class TestSlot implements Slot {
   readonly octets: Uint8Array
   readonly length: number
-  client: Client
+  readonly client: Client
   readonly #sent: (reply: Uint8Array | undefined) => void
   #out = Buffer.alloc(0)
   #isKept = false
@@ -261,7 +261,7 @@ export class TestSlot implements Slot {
     receive(this)
     if (this.#isKept || !this.#isSettled) return
     this.octets.fill(ANOTHER_REQUEST)
-    this.client = ANOTHER_CLIENT
+    Object.assign(this.client, ANOTHER_CLIENT)
   }
 }
 

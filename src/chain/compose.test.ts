@@ -126,3 +126,49 @@ describe('a layer sees the classes that its plugin asks for', () => {
     expect((new Chains([{ layer: {}, classes: ['*'] }]).of(1).run(query()) as Message).rcode).toBe('REFUSED')
   })
 })
+
+describe('what belongs to somebody else', () => {
+  const source = { octets: new Uint8Array(), keep: () => void kept.push('query') }
+  const kept: string[] = []
+  class Borrowed extends Message {
+    constructor() {
+      super(undefined, 0, {})
+    }
+
+    override keep(): Message {
+      kept.push('reply')
+      return this
+    }
+  }
+  const asked = (): Query => new Query(Question.of('a.', 1, 1), client, '.', 0, undefined, 0, 0, 0, undefined, source)
+  const last: Layer = { inPlace: true, handle: () => new Borrowed() }
+  const chainOf = (...layers: Layer[]): Chains => new Chains(layers.map((layer) => ({ layer, classes: ['*'] })))
+
+  test.each<[string, Layer[], string[]]>([
+    ['nothing for layers that use it in place', [{ inPlace: true, handle: pass }, { inPlace: true, handle: look }, last], []],
+    ['the query and what comes back for any other', [{ handle: pass }, last], ['query', 'reply']],
+    ['what comes back not where it comes later', [{ handle: pass }, { inPlace: true, handle: async () => new Borrowed() }], ['query']],
+    ['the query for the layer that answers', [{ inPlace: true, handle: pass }, { handle: () => new Borrowed() }], ['query']]
+  ])('is copied: %s', async (_title, layers, expected) => {
+    kept.length = 0
+    await chainOf(...layers)
+      .of(1)
+      .run(asked())
+    expect(kept).toEqual(expected)
+  })
+
+  test('is said to be kept by observers that do not say otherwise', () => {
+    const observersKeep = (...layers: Layer[]): unknown => chainOf(...layers).of(1).observersKeep
+    const observe = (): void => {}
+    expect([observersKeep({ inPlace: true, observe }), observersKeep({ inPlace: true, observe }, { observe }), observersKeep()]).toEqual([
+      false,
+      true,
+      false
+    ])
+  })
+
+  test('a layer in JavaScript that returns nothing is told of elsewhere', () => {
+    const nothing = (() => undefined) as unknown as Handler
+    expect(chainOf({ handle: pass }, { inPlace: true, handle: nothing }).of(1).run(asked())).toBeUndefined()
+  })
+})

@@ -23,6 +23,7 @@ const names = [
   `${'l'.repeat(63)}.x.`,
   'john\\.doe.org.'
 ]
+/** A name in wire format. */
 export const name = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom(...names).map(nameOctets) },
   fc
@@ -71,6 +72,7 @@ const emptied: fc.Arbitrary<Made> = fc.record({
   rdata: fc.constant(new Uint8Array(0))
 })
 const section = fc.array(fc.oneof({ weight: 9, arbitrary: made }, emptied), { maxLength: 8 })
+/** The records of the three sections. */
 export const sections = fc.tuple(section, section, section)
 
 /** A message without compression, written by nothing of what is tested. */
