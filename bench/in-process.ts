@@ -1,56 +1,61 @@
-/** What the whole example chain costs without a socket: ns per query, promises and decodes. `node dist/bench/in-process.js` */
+/**
+ * What a query costs without a socket, in nanoseconds of processor time, with the promises that are made and the messages that are
+ * read into records. Prints a line of JSON for each kind of question: `node dist/bench/in-process.js`
+ */
 import { createHook } from 'node:async_hooks'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import type { ProcessServices } from '../src/chain/scope.js'
 import { parseCorefile } from '../src/corefile/parser.js'
-import type { Slot } from '../src/listen/slot.js'
+import type { Receive, Slot } from '../src/listen/slot.js'
 import { decodes } from '../src/message/read.js'
 import { systemClock } from '../src/process/clock.js'
 import { buildInstance } from '../src/process/instance.js'
+import { PromRegistry } from '../src/process/metrics.js'
 import { SystemRandom } from '../src/process/random.js'
 import { Sharing } from '../src/process/shares.js'
 import { EmbeddedStores } from '../src/process/stores.js'
-import { EmbeddedStore } from '../src/store/embedded.js'
-import { keyOfPath } from '../src/store/key.js'
 import { requestOctets, TestLog } from '../src/testing.js'
+import { freePort, temporaryFolder } from '../test/processes.js'
+import { placed, readCorefile } from './corefiles.js'
+import { fillStore } from './fill-store.js'
+import { poolQuestions, serviceQuestions, ZONE } from './services.js'
+import { median } from './statistics.js'
 
-const QUERIES = 200_000
-const QUESTIONS = ['web.bench.test. A', 'pool.bench.test. SRV', 'nothere.bench.test. A', 'version.bind. TXT CH', 'elsewhere.example. ANY']
-const COREFILE = `.:0 {
-  bind 127.0.0.1
-  errors
-  any refuse
-  chaos
-  etcd bench.test {
-    store ./store
-    api off
-  }
-}
-`
-
-/** Services as the questions need them: one address, and a pool of eight. */
-async function fill(folder: string): Promise<void> {
-  const store = await EmbeddedStore.open(folder)
-  const put = (path: string, value: object) => ({ op: 'put', key: keyOfPath(path), value: Buffer.from(JSON.stringify(value)) }) as const
-  const pool = Array.from({ length: 8 }, (_, i) => put(`/skydns/test/bench/pool/${i}`, { host: `10.0.0.${i}`, port: 80 }))
-  await store.apply([put('/skydns/test/bench/web', { host: '10.0.0.1' }), ...pool])
-  await store.close()
+/** What a kind of question costs. */
+export interface InProcess {
+  readonly case: 'in-process'
+  readonly corefile: string
+  readonly what: string
+  /** Nanoseconds a query, the middle of several rounds; what collects garbage beside it counts too. */
+  readonly nanoseconds: number
+  /** Of the last reply. */
+  readonly octets: number
+  /** How many of a hundred came from the cache. */
+  readonly fromCache: number
+  /** A query. */
+  readonly promises: number
+  readonly decodes: number
 }
 
+const ROUNDS = 7
+const ROUND_MS = 300
+const AT_ONCE = 1000
+const COUNTED = 100
+const FEW = 4
+const MANY = 100_000
+
+/** Who asks and is answered: each request lies in the same octets, as the kernel would put it there. */
 class BenchSlot implements Slot {
-  readonly octets: Uint8Array
+  readonly octets = Buffer.alloc(512)
+  length = 0
   readonly client = { address: '127.0.0.1', port: 4711, transport: 'udp', local: '127.0.0.1' } as const
   readonly out = new Uint8Array(4096)
   sent = 0
 
-  constructor(octets: Uint8Array) {
-    this.octets = octets
-  }
-
-  get length(): number {
-    return this.octets.length
+  put(requests: Buffer, from: number, length: number): void {
+    requests.copy(this.octets, 0, from, from + length)
+    this.length = length
   }
 
   keep(): void {}
@@ -68,50 +73,148 @@ class BenchSlot implements Slot {
   }
 }
 
-async function main(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'skein-bench-'))
-  await fill(join(folder, 'store'))
-  const log = new TestLog()
-  const services: ProcessServices = {
-    log,
-    clock: systemClock,
-    random: new SystemRandom(),
-    metrics: { counter: () => ({ value: 0 }), gauge() {}, collect: () => () => {}, text: async () => '' },
-    stores: new EmbeddedStores(systemClock, log),
-    shares: new Sharing(),
-    version: 'Skein-bench'
+/** Requests one behind the other, in one piece of memory. */
+interface Requests {
+  readonly octets: Buffer
+  /** Where each begins, and where the last one ends. */
+  readonly starts: Uint32Array
+}
+
+function requestsOf(questions: readonly string[]): Requests {
+  const each = questions.map((question) => requestOctets(question.replace(' ', '. '), { edns: 1232 }))
+  const starts = new Uint32Array(each.length + 1)
+  for (const [index, { length }] of each.entries()) starts[index + 1] = starts[index]! + length
+  return { octets: Buffer.concat(each), starts }
+}
+
+/** Asks the same questions again and again, and says what that costs. */
+class Asker {
+  readonly slot = new BenchSlot()
+  readonly #receive: Receive
+  readonly #requests: Requests
+  #at = 0
+
+  constructor(receive: Receive, requests: Requests) {
+    this.#receive = receive
+    this.#requests = requests
   }
-  const instance = await buildInstance(parseCorefile(COREFILE, join(folder, 'Corefile')).blocks, {
-    services,
-    file: join(folder, 'Corefile'),
-    defaultPort: 53
-  })
-  await instance.start()
-  const receive = instance.endpoints[0]!.receive
+
+  /** Hands over the next `count` requests. */
+  ask(count: number, receive = this.#receive): void {
+    const { octets, starts } = this.#requests
+    for (let i = 0; i < count; i++) {
+      const from = starts[this.#at]!
+      this.slot.put(octets, from, starts[this.#at + 1]! - from)
+      receive(this.slot)
+      if (++this.#at === starts.length - 1) this.#at = 0
+    }
+  }
+
+  /** Nanoseconds a query, asked for a while; what putting the request there costs is not counted. */
+  cost(): number {
+    return this.#timed(this.#receive) - this.#timed(() => {})
+  }
+
+  #timed(receive: Receive): number {
+    const before = process.cpuUsage()
+    let count = 0
+    for (const end = performance.now() + ROUND_MS; performance.now() < end; count += AT_ONCE) this.ask(AT_ONCE, receive)
+    const { user, system } = process.cpuUsage(before)
+    return ((user + system) * 1000) / count
+  }
+}
+
+function measure(receive: Receive, questions: readonly string[], hits: () => number): Omit<InProcess, 'case' | 'corefile' | 'what'> {
+  const asker = new Asker(receive, requestsOf(questions))
+  asker.ask(Math.max(questions.length, AT_ONCE))
+  asker.cost()
+  const nanoseconds = median(Array.from({ length: ROUNDS }, () => asker.cost()))
+  const before = hits()
+  asker.ask(AT_ONCE)
+  const fromCache = ((hits() - before) / AT_ONCE) * 100
+  return { nanoseconds, octets: asker.slot.sent, fromCache, ...counted(asker) }
+}
+
+/** Counting costs, so it is done apart from timing. */
+function counted(asker: Asker): { promises: number; decodes: number } {
   let promises = 0
   const hook = createHook({
     init(_id, type) {
       if (type === 'PROMISE') promises++
     }
   })
-  console.log('| question | ns per query | octets | promises | decodes |\n| --- | --- | --- | --- | --- |')
-  for (const question of QUESTIONS) {
-    const octets = requestOctets(question, { edns: 1232 })
-    const slot = new BenchSlot(octets)
-    for (let i = 0; i < QUERIES / 10; i++) receive(slot)
-    const start = process.hrtime.bigint()
-    for (let i = 0; i < QUERIES; i++) receive(slot)
-    const ns = Number(process.hrtime.bigint() - start) / QUERIES
-    // Counting costs, so it is done apart from timing.
-    promises = 0
-    decodes.count = 0
-    hook.enable()
-    for (let i = 0; i < 100; i++) receive(slot)
-    hook.disable()
-    console.log(`| ${question} | ${ns.toFixed(0)} | ${slot.sent} | ${promises / 100} | ${decodes.count / 100} |`)
-  }
-  await instance.stop()
-  rmSync(folder, { recursive: true })
+  decodes.count = 0
+  hook.enable()
+  asker.ask(COUNTED)
+  hook.disable()
+  return { promises: promises / COUNTED, decodes: decodes.count / COUNTED }
 }
 
-await main()
+interface Kind {
+  readonly what: string
+  readonly questions: readonly string[]
+}
+
+const cachedKinds: readonly Kind[] = [
+  { what: `A from the cache, ${FEW} names`, questions: serviceQuestions(MANY, FEW) },
+  { what: `A from the cache, ${MANY} names`, questions: serviceQuestions(MANY, MANY) },
+  { what: 'SRV from the cache, 4 targets', questions: poolQuestions() }
+]
+
+const uncachedKinds: readonly Kind[] = [
+  { what: 'A from the store', questions: serviceQuestions(MANY, FEW) },
+  { what: 'SRV from the store, 4 targets', questions: poolQuestions() },
+  { what: 'a name that does not exist', questions: [`nothere.${ZONE} A`] },
+  { what: 'version.bind', questions: ['version.bind TXT CH'] }
+]
+
+async function measureChain(corefile: string, folder: string, kinds: readonly Kind[]): Promise<InProcess[]> {
+  const places = { port: 0, metricsPort: await freePort(), apiPort: await freePort(), upstreamPort: await freePort() }
+  const file = join(folder, 'Corefile')
+  const log = new TestLog()
+  const metrics = new PromRegistry()
+  const services: ProcessServices = {
+    log,
+    clock: systemClock,
+    random: new SystemRandom(),
+    metrics,
+    stores: new EmbeddedStores(systemClock, log),
+    shares: new Sharing(),
+    version: 'Skein-bench'
+  }
+  const instance = await buildInstance(parseCorefile(placed(readCorefile(corefile), places), file).blocks, {
+    services,
+    file,
+    defaultPort: 53
+  })
+  await instance.start()
+  const { receive } = instance.endpoints[0]!
+  try {
+    return kinds.map(({ what, questions }) => ({
+      case: 'in-process',
+      corefile: join('bench', corefile),
+      what,
+      ...measure(receive, questions, () => hitsOf(metrics))
+    }))
+  } finally {
+    await instance.stop()
+  }
+}
+
+function hitsOf(metrics: PromRegistry): number {
+  const samples = metrics.families().find(({ name }) => name === 'coredns_cache_hits_total')?.samples ?? []
+  return samples.reduce((sum, { value }) => sum + (typeof value === 'number' ? value : 0), 0)
+}
+
+async function main(): Promise<void> {
+  const folder = temporaryFolder()
+  await fillStore(join(folder.path, 'data'), MANY)
+  const results = [
+    ...(await measureChain('Corefile.cached-100k', folder.path, cachedKinds)),
+    ...(await measureChain('Corefile.no-cache', folder.path, uncachedKinds))
+  ]
+  for (const result of results) console.log(JSON.stringify(result))
+  folder.remove()
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) await main()

@@ -1,6 +1,5 @@
 /** dnsperf as load, and what it says of it. */
-import { spawn } from 'node:child_process'
-import { text } from 'node:stream/consumers'
+import { startProcess } from './processes.js'
 import { tool } from './tools.js'
 
 /** What dnsperf counted. */
@@ -22,22 +21,35 @@ export interface LoadOptions {
   readonly port: number
   /** A file with a question a line. */
   readonly questions: string
-  readonly seconds: number
+  /** How long it asks; each question of the file is asked once where left out. */
+  readonly seconds?: number
   /** Questions a second at most; as many as it gets answered where left out. */
   readonly rate?: number
   /** How many questions may wait for their reply; beyond it none is asked. */
   readonly outstanding: number
+  /** From how many sockets, or over how many connections, it asks. */
+  readonly clients?: number
+  /** How long a reply is waited for before its question is lost. */
+  readonly patienceSeconds?: number
 }
 
-export async function dnsperf({ mode, port, questions, seconds, rate, outstanding }: LoadOptions): Promise<Load> {
+/** Runs it to its end. Throws where it prints no figures. */
+export async function dnsperf(options: LoadOptions): Promise<Load> {
+  const { mode, port, questions, seconds, rate, outstanding, clients = 4, patienceSeconds = 5 } = options
   const limit = rate === undefined ? [] : ['-Q', String(rate)]
+  const end = seconds === undefined ? ['-n', '1'] : ['-l', String(seconds)]
   const to = ['-m', mode, '-s', '127.0.0.1', '-p', String(port), '-d', questions]
-  const args = [...to, '-l', String(seconds), '-c', '4', '-q', String(outstanding), '-b', '1024', ...limit]
-  const child = spawn(tool('dnsperf'), args, { stdio: ['ignore', 'pipe', 'pipe'] })
-  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
+  const args = [...to, ...end, '-c', String(clients), '-q', String(outstanding), '-b', '1024', '-t', String(patienceSeconds), ...limit]
+  const running = await startProcess(tool('dnsperf'), args)
+  await running.ended
+  return readLoad(running.output())
+}
+
+/** What dnsperf has printed, as figures. Throws where it has none. */
+export function readLoad(printed: string): Load {
   const value = (name: string): string => {
-    const found = new RegExp(`^ *${name}: +(.*)$`, 'm').exec(out)?.[1]
-    if (found === undefined) throw new Error(`dnsperf says nothing of ${name}:\n${out}${err}`)
+    const found = new RegExp(`^ *${name}: +(.*)$`, 'm').exec(printed)?.[1]
+    if (found === undefined) throw new Error(`dnsperf says nothing of ${name}:\n${printed}`)
     return found
   }
   return {
@@ -45,7 +57,7 @@ export async function dnsperf({ mode, port, questions, seconds, rate, outstandin
     completed: Number.parseInt(value('Queries completed'), 10),
     lost: Number.parseInt(value('Queries lost'), 10),
     // It has no such line where there is none.
-    interrupted: Number.parseInt(/^ *Queries interrupted: +(\d+)/m.exec(out)?.[1] ?? '0', 10),
+    interrupted: Number.parseInt(/^ *Queries interrupted: +(\d+)/m.exec(printed)?.[1] ?? '0', 10),
     rcodes: value('Response codes'),
     perSecond: Number(value('Queries per second')),
     longestMs: 1000 * Number(/max ([\d.]+)/.exec(value('Average Latency \\(s\\)'))?.[1])

@@ -50,12 +50,12 @@ export function needs(...names: ToolName[]): { skip: boolean; meta: { lacking: s
 }
 
 function locate(name: ToolName): string | undefined {
-  if (!found.has(name)) found.set(name, search(name))
+  if (!found.has(name)) found.set(name, findProgram(name))
   return found.get(name)
 }
 
-// Servers stand in sbin, which is not in every user's PATH.
-function search(name: string): string | undefined {
+/** Where a program is on this machine; undefined where it is not. Servers stand in sbin, which is not in every user's PATH. */
+export function findProgram(name: string): string | undefined {
   const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/local/sbin', '/usr/sbin', '/sbin']
   return folders.map((folder) => join(folder, name)).find(isExecutable)
 }
