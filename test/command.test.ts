@@ -13,11 +13,17 @@ const folder = temporaryFolder()
 afterAll(() => folder.remove())
 
 /** What is wrong, how the command is called, and its one line. */
-const mistakes: { title: string; corefile?: string; args?: string[]; code?: number; says: RegExp }[] = [
+const mistakes: { title: string; corefile?: string; args?: string[]; env?: Record<string, string>; code?: number; says: RegExp }[] = [
   {
     title: 'a Corefile that is not there',
     args: ['-conf', 'nothere'],
     says: /^skein: cannot read the Corefile nothere: there is no such file$/
+  },
+  {
+    title: 'a way to drive UDP that there is not',
+    corefile: block('whoami'),
+    env: { SKEIN_UDP: 'uring' },
+    says: /^skein: SKEIN_UDP is "uring", expected batch or dgram$/
   },
   { title: 'a folder as Corefile', args: ['-conf', '.'], says: /cannot read the Corefile \.: it is a folder$/ },
   {
@@ -155,12 +161,12 @@ describe('a mistake costs one clear line on standard error and no stack', () => 
     writeFileSync(join(folder.path, 'foreign', 'notes.txt'), 'mine')
   })
 
-  for (const [index, { title, corefile, args = [], code = 1, says }] of mistakes.entries()) {
+  for (const [index, { title, corefile, args = [], env = {}, code = 1, says }] of mistakes.entries()) {
     test.concurrent(title, async () => {
       const cwd = join(folder.path, `mistake-${index}`)
       mkdirSync(cwd)
       if (corefile !== undefined) writeFileSync(join(cwd, 'Corefile'), corefile.replaceAll('foreign', '../foreign'))
-      const ended = await skein(args, cwd)
+      const ended = await skein(args, cwd, { env })
       expect(ended.err.trimEnd()).toMatch(says)
       expect(ended.err.trimEnd().split('\n')).toHaveLength(1)
       expect(ended.code).toBe(code)

@@ -44,6 +44,6 @@ export function etcd(...options: string[]): string {
 }
 
 /** Starts the server, and waits until it says that it runs. */
-export function start(cwd: string, args: readonly string[] = []): Promise<Running> {
-  return startProcess(process.execPath, [MAIN, 'run', ...args], { cwd, ready: /Skein-\d/ })
+export function start(cwd: string, args: readonly string[] = [], env: Record<string, string> = {}): Promise<Running> {
+  return startProcess(process.execPath, [MAIN, 'run', ...args], { cwd, env, ready: /Skein-\d/ })
 }

@@ -5,6 +5,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, expect, test } from 'vitest'
+import { isBatchingKnown } from '../src/listen/batch/libc.js'
 import { readAnswer, requestOctets } from '../src/testing.js'
 import { block, etcd, MAIN, start } from './command.js'
 import { openClient } from './dns-client.js'
@@ -38,57 +39,92 @@ describe('stopping', () => {
   }
 })
 
-test('answers what waits for an upstream that is silent, over UDP and TCP, before it ends', async () => {
-  const cwd = join(folder.path, 'waiting')
-  mkdirSync(cwd)
-  const silent = createSocket('udp4')
-  await new Promise<void>((resolve) => silent.bind(0, '127.0.0.1', () => resolve()))
-  const port = await freePort('127.0.0.1')
-  writeFileSync(join(cwd, 'Corefile'), block(`forward . 127.0.0.1:${silent.address().port}`).replace(':0', `:${port}`))
-  const server = await start(cwd)
-  const query = Buffer.from('123401000001000000000000076578616d706c65036f72670000010001', 'hex')
-  const udp = createSocket('udp4')
-  const overUdp = new Promise<Buffer>((resolve) => udp.once('message', resolve))
-  udp.send(query, port, '127.0.0.1')
-  const tcp = connect(port, '127.0.0.1')
-  const overTcp = new Promise<Buffer>((resolve) => tcp.once('data', resolve))
-  tcp.write(Buffer.concat([Buffer.from([0, query.length]), query]))
-  await sleep(200)
-  const begun = performance.now()
-  process.kill(server.pid, 'SIGTERM')
-  expect([(await overUdp)[3]! & 15, (await overTcp)[5]! & 15]).toEqual([2, 2])
-  expect(await server.ended).toBe(0)
-  expect(performance.now() - begun).toBeLessThan(1000)
-  tcp.destroy()
-  udp.close()
-  silent.close()
-})
+/** How UDP sockets are driven. */
+const DRIVERS = isBatchingKnown() ? ['batch', 'dgram'] : ['dgram']
 
-test('ends within a second of SIGTERM although a reload waits for a question that goes to a silent upstream, which is answered', async () => {
-  const cwd = join(folder.path, 'reload-waits')
-  mkdirSync(cwd)
-  const silent = createSocket('udp4')
-  await new Promise<void>((resolve) => silent.bind(0, '127.0.0.1', () => resolve()))
-  const port = await freePort('127.0.0.1')
-  const corefile = (...lines: string[]): void => writeFileSync(join(cwd, 'Corefile'), block(...lines).replace('.:0', `.:${port}`))
-  corefile(`forward . 127.0.0.1:${silent.address().port}`)
-  const server = await start(cwd)
-  const client = await openClient('udp', { address: '127.0.0.1', port })
-  const asked = new Promise<void>((resolve) => silent.once('message', () => resolve()))
-  const answered = client.ask(requestOctets('example.org. A'))
-  await asked
-  corefile('whoami')
-  process.kill(server.pid, 'SIGHUP')
-  await server.prints(/Reloading/)
-  await sleep(100)
-  expect(server.output()).not.toContain('Reloading complete')
-  const begun = performance.now()
-  process.kill(server.pid, 'SIGTERM')
-  expect(readAnswer(await answered).rcode).toBe('SERVFAIL')
-  expect(await server.ended).toBe(0)
-  expect(performance.now() - begun).toBeLessThan(1000)
-  client.close()
-  silent.close()
+describe.each(DRIVERS)('with UDP sockets driven by %s', (driver) => {
+  test('answers what waits for an upstream that is silent, over UDP and TCP, before it ends', async () => {
+    const cwd = join(folder.path, `waiting-${driver}`)
+    mkdirSync(cwd)
+    const silent = createSocket('udp4')
+    await new Promise<void>((resolve) => silent.bind(0, '127.0.0.1', () => resolve()))
+    const port = await freePort('127.0.0.1')
+    writeFileSync(join(cwd, 'Corefile'), block(`forward . 127.0.0.1:${silent.address().port}`).replace(':0', `:${port}`))
+    const server = await start(cwd, [], { SKEIN_UDP: driver })
+    const query = Buffer.from('123401000001000000000000076578616d706c65036f72670000010001', 'hex')
+    const udp = createSocket('udp4')
+    const overUdp = new Promise<Buffer>((resolve) => udp.once('message', resolve))
+    udp.send(query, port, '127.0.0.1')
+    const tcp = connect(port, '127.0.0.1')
+    const overTcp = new Promise<Buffer>((resolve) => tcp.once('data', resolve))
+    tcp.write(Buffer.concat([Buffer.from([0, query.length]), query]))
+    await sleep(200)
+    const begun = performance.now()
+    process.kill(server.pid, 'SIGTERM')
+    expect([(await overUdp)[3]! & 15, (await overTcp)[5]! & 15]).toEqual([2, 2])
+    expect(await server.ended).toBe(0)
+    expect(performance.now() - begun).toBeLessThan(1000)
+    tcp.destroy()
+    udp.close()
+    silent.close()
+  })
+
+  test('ends within a second of SIGTERM although a reload waits for a question that goes to a silent upstream, which is answered', async () => {
+    const cwd = join(folder.path, `reload-waits-${driver}`)
+    mkdirSync(cwd)
+    const silent = createSocket('udp4')
+    await new Promise<void>((resolve) => silent.bind(0, '127.0.0.1', () => resolve()))
+    const port = await freePort('127.0.0.1')
+    const corefile = (...lines: string[]): void => writeFileSync(join(cwd, 'Corefile'), block(...lines).replace('.:0', `.:${port}`))
+    corefile(`forward . 127.0.0.1:${silent.address().port}`)
+    const server = await start(cwd, [], { SKEIN_UDP: driver })
+    const client = await openClient('udp', { address: '127.0.0.1', port })
+    const asked = new Promise<void>((resolve) => silent.once('message', () => resolve()))
+    const answered = client.ask(requestOctets('example.org. A'))
+    await asked
+    corefile('whoami')
+    process.kill(server.pid, 'SIGHUP')
+    await server.prints(/Reloading/)
+    await sleep(100)
+    expect(server.output()).not.toContain('Reloading complete')
+    const begun = performance.now()
+    process.kill(server.pid, 'SIGTERM')
+    expect(readAnswer(await answered).rcode).toBe('SERVFAIL')
+    expect(await server.ended).toBe(0)
+    expect(performance.now() - begun).toBeLessThan(1000)
+    client.close()
+    silent.close()
+  })
+
+  test('twenty reloads as fast as they come, then SIGTERM amid one: every question is answered, health moves, and it ends with 0', async () => {
+    const cwd = join(folder.path, `hurried-${driver}`)
+    mkdirSync(cwd)
+    const [port, one, other] = [await freePort('127.0.0.1'), await freePort('127.0.0.1'), await freePort('127.0.0.1')]
+    const corefile = (...lines: string[]): void => writeFileSync(join(cwd, 'Corefile'), block(...lines).replace('.:0', `.:${port}`))
+    corefile('whoami', `health 127.0.0.1:${one}`)
+    const server = await start(cwd, [], { SKEIN_UDP: driver })
+    const client = await openClient('udp', { address: '127.0.0.1', port })
+    let asked = 0
+    const asking = (async () => {
+      for (; asked < 40; asked++) expect(readAnswer(await client.ask(requestOctets('a.test. A'))).rcode).toBe('NOERROR')
+    })()
+    for (let reload = 0; reload < 20; reload++) {
+      if (reload === 10) corefile('whoami', 'nonsense')
+      if (reload === 15) corefile('whoami', `health 127.0.0.1:${other}`)
+      process.kill(server.pid, 'SIGHUP')
+      await sleep(10)
+    }
+    await asking
+    await server.prints(/Reloading complete: 1 server block built/)
+    expect([await isReached(one), await isReached(other)]).toEqual([false, true])
+    expect(server.output()).toMatch(/Reload failed, and the server goes on as it was: Corefile:4: unknown directive "nonsense"/)
+    process.kill(server.pid, 'SIGHUP')
+    process.kill(server.pid, 'SIGTERM')
+    const begun = performance.now()
+    expect(await server.ended).toBe(0)
+    expect(performance.now() - begun).toBeLessThan(1000)
+    client.close()
+  })
 })
 
 describe('a plugin that never comes to an end does not keep the server from its own, within a second', () => {
@@ -210,34 +246,4 @@ test('what was acknowledged is there again after a restart, and answers', async 
   const got = (await (await fetch(`http://127.0.0.1:${api}/v2/keys/skydns/test/skydns/web`)).json()) as { node: { value: string } }
   expect(got.node.value).toBe('{"host":"10.9.8.7"}')
   expect(await second.stop()).toBe(0)
-})
-
-test('twenty reloads as fast as they come, then SIGTERM amid one: every question is answered, health moves, and it ends with 0', async () => {
-  const cwd = join(folder.path, 'hurried')
-  mkdirSync(cwd)
-  const [port, one, other] = [await freePort('127.0.0.1'), await freePort('127.0.0.1'), await freePort('127.0.0.1')]
-  const corefile = (...lines: string[]): void => writeFileSync(join(cwd, 'Corefile'), block(...lines).replace('.:0', `.:${port}`))
-  corefile('whoami', `health 127.0.0.1:${one}`)
-  const server = await start(cwd)
-  const client = await openClient('udp', { address: '127.0.0.1', port })
-  let asked = 0
-  const asking = (async () => {
-    for (; asked < 40; asked++) expect(readAnswer(await client.ask(requestOctets('a.test. A'))).rcode).toBe('NOERROR')
-  })()
-  for (let reload = 0; reload < 20; reload++) {
-    if (reload === 10) corefile('whoami', 'nonsense')
-    if (reload === 15) corefile('whoami', `health 127.0.0.1:${other}`)
-    process.kill(server.pid, 'SIGHUP')
-    await sleep(10)
-  }
-  await asking
-  await server.prints(/Reloading complete: 1 server block built/)
-  expect([await isReached(one), await isReached(other)]).toEqual([false, true])
-  expect(server.output()).toMatch(/Reload failed, and the server goes on as it was: Corefile:4: unknown directive "nonsense"/)
-  process.kill(server.pid, 'SIGHUP')
-  process.kill(server.pid, 'SIGTERM')
-  const begun = performance.now()
-  expect(await server.ended).toBe(0)
-  expect(performance.now() - begun).toBeLessThan(1000)
-  client.close()
 })

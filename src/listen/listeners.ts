@@ -4,6 +4,7 @@ import type { StreamLimits } from './limits.js'
 import { ListenError, type Listener, type ListenerCounters, type Receive } from './slot.js'
 import { openTcp } from './tcp.js'
 import { openUdp } from './udp.js'
+import type { OpenUdp } from './udp-driver.js'
 
 /** An address to listen on with UDP and TCP. `0.0.0.0` and `::` stand for every local address of their family. */
 export interface Endpoint {
@@ -16,6 +17,8 @@ export interface Endpoint {
 /** What listeners need besides their endpoints. */
 export interface ListenOptions {
   readonly limits?: StreamLimits
+  /** How UDP sockets are opened; with `node:dgram` where left out. */
+  readonly openUdp?: OpenUdp
   /** How often the machine's addresses are looked at where an endpoint is a wildcard, in milliseconds. */
   readonly watchMs?: number
   /** The machine's addresses. */
@@ -168,7 +171,7 @@ export class Listeners {
   async #openBoth(endpoint: Endpoint, address: string): Promise<Open> {
     const port = this.#portOf(endpoint)
     for (let tries = 1; ; tries++) {
-      const udp = await openUdp(address, port, endpoint.receive, this.counters, endpoint.address)
+      const udp = await (this.#options.openUdp ?? openUdp)(address, port, endpoint.receive, this.counters, endpoint.address)
       try {
         const tcp = await openTcp(address, udp.port, endpoint.receive, this.counters, this.#options.limits, endpoint.address)
         if (endpoint.port === 0) this.#ports.set(endpoint.address, udp.port)

@@ -7,7 +7,8 @@ import type { Outgoing } from '../reply/finish.js'
  * One request, and where its reply goes. Exactly one of `send` and `drop` is called, once, then or later.
  *
  * Octets and client belong to whoever drives the socket, and are another request's once the handler has returned. They stay where the
- * slot is still to be answered then, and where `keep` was called before.
+ * slot is still to be answered then, and where `keep` was called before: `octets` may be other memory from then on, with the same in it, so
+ * what was cut out of it before is not to be read any more; `client` is the same object.
  */
 export interface Slot extends Outgoing {
   /** They begin with the request. */

@@ -1,8 +1,8 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
 import { once } from 'node:events'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '../query.js'
 import { shownEndpoint } from './addresses.js'
+import { InFlight } from './in-flight.js'
 import { untilQuiet } from './quiet.js'
 import { ListenError, type Listener, type ListenerCounters, type Receive, type Slot } from './slot.js'
 
@@ -13,7 +13,7 @@ const KEPT_BUFFERS = 256
 /** Room for bursts between two turns of the event loop; the kernel may give less. */
 const RECEIVE_BUFFER = 4 * 1024 * 1024
 
-/** Listens for datagrams on one address. Port 0 takes a free one. */
+/** Listens for datagrams on one address through `node:dgram`. Port 0 takes a free one. */
 export async function openUdp(
   address: string,
   port: number,
@@ -33,12 +33,11 @@ class UdpListener implements Listener {
   readonly #free: Buffer[] = []
   readonly #counters: ListenerCounters
   readonly #socket: Socket
-  #inFlight = 0
+  readonly #inFlight = new InFlight()
   #isClosed = false
   #receive: Receive | undefined
   #endpointAddress: string
   #endpoint = ''
-  #idle: (() => void) | undefined
 
   constructor(address: string, receive: Receive, counters: ListenerCounters, endpointAddress: string) {
     this.address = address
@@ -84,7 +83,7 @@ class UdpListener implements Listener {
     this.#counters.received++
     // Nobody can be answered at port 0, and Node throws.
     if (from.port === 0 || this.#receive === undefined) return
-    this.#inFlight++
+    this.#inFlight.begin()
     const { address, port } = from
     this.#receive(new UdpSlot(octets, { address, port, transport: 'udp', local: this.address, endpoint: this.#endpoint }, this))
   }
@@ -111,36 +110,17 @@ class UdpListener implements Listener {
   }
 
   done(): void {
-    this.#inFlight--
-    if (this.#inFlight === 0) this.#idle?.()
+    this.#inFlight.end()
   }
 
   /** What the kernel holds is read and answered too; so is what comes until the last reply is out, for Node reads it. */
   async close(graceMs: number): Promise<void> {
     const deadline = performance.now() + graceMs
     if (graceMs > 0) await untilQuiet(this.#socket, 'message', deadline)
-    while (!this.#isSettled() && performance.now() < deadline) await this.#settles(deadline)
+    await this.#inFlight.settled(() => this.#socket.getSendQueueCount() === 0, deadline)
     this.#receive = undefined
     this.#isClosed = true
     await new Promise<void>((resolve) => this.#socket.close(() => resolve()))
-  }
-
-  /** Whether every query is answered, and every reply is with the kernel. */
-  #isSettled(): boolean {
-    return this.#inFlight === 0 && this.#socket.getSendQueueCount() === 0
-  }
-
-  /** Resolves when nothing is in flight, when the kernel may have taken more, or at the deadline. */
-  async #settles(deadline: number): Promise<void> {
-    if (this.#inFlight === 0) return sleep(1)
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, deadline - performance.now())
-      this.#idle = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
-    this.#idle = undefined
   }
 }
 

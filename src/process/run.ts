@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ProcessServices, Settings } from '../chain/scope.js'
 import { type Change, type Listeners, openListeners } from '../listen/listeners.js'
 import { ListenError } from '../listen/slot.js'
+import { chooseUdp, UDP_VARIABLE } from '../listen/udp-driver.js'
 import { thrownText } from '../message/one-line.js'
 import type { Configuration } from './configuration.js'
 import { buildInstance, type Instance, type MakeScope } from './instance.js'
@@ -191,10 +192,11 @@ export async function startServer(options: RunOptions): Promise<RunningServer> {
   const { configuration, services, makeScope, defaultPort } = options
   const { blocks, file, warnings } = configuration
   for (const { text } of warnings) services.log.warn(text)
+  const openUdp = await chooseUdp(process.env[UDP_VARIABLE], services.log)
   const instance = await buildInstance(blocks, { services, file, defaultPort, makeScope })
   try {
     await instance.start()
-    const listeners = await openListeners(instance.endpoints, { warn: (text) => services.log.warn(text) })
+    const listeners = await openListeners(instance.endpoints, { openUdp, warn: (text) => services.log.warn(text) })
     try {
       if (listeners.list.length === 0)
         throw new ListenError('every address', defaultPort, 'udp', { name: 'Error', code: 'EADDRNOTAVAIL', message: 'no address' })

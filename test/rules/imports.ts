@@ -24,6 +24,7 @@ export const owners: readonly { packages: readonly string[]; place: RegExp }[] =
   { packages: ['toml'], place: /^src\/corefile\/toml\.ts$/ },
   { packages: ['dns-packet'], place: /^src\/message\/codec\.ts$/ },
   { packages: ['tsyringe', 'reflect-metadata'], place: /^src\/(main|container)\.ts$/ },
+  { packages: ['koffi'], place: /^src\/listen\/batch\/libc\.ts$/ },
   { packages: ['lmdb'], place: /^src\/store\// },
   { packages: ['prom-client'], place: /^src\/process\// }
 ]

@@ -1,0 +1,49 @@
+import { getSystemErrorName } from 'node:util'
+import * as C from './layout.js'
+import type { Libc } from './libc.js'
+import { portAt, sockaddrOf } from './sockaddr.js'
+
+/** Room for bursts between two turns of the event loop, both ways; the kernel may give less. */
+const BUFFER_OCTETS = 4 * 1024 * 1024
+
+/**
+ * Whether others of this process listen on the same address and port, each with its own share of the queries (SO_REUSEPORT): the
+ * `first` of them takes the port, and fails where anybody else has it, as another server; whoever `joins` takes a share.
+ */
+export type PortSharing = 'first' | 'joins'
+
+/** A socket that is bound, non-blocking; whoever opens it closes the descriptor. */
+export interface BoundSocket {
+  readonly fd: number
+  readonly port: number
+}
+
+/** Binds a UDP socket to one address; port 0 takes a free one. Throws an error as Node's own sockets do, with the system's code. */
+export function openSocket(libc: Libc, address: string, port: number, sharing?: PortSharing): BoundSocket {
+  const name = sockaddrOf(libc, address, port)
+  if (name === undefined) throw failure('EINVAL', 'bind', address, port)
+  const check = (result: number, call: string): number => {
+    if (result < 0) throw failure(getSystemErrorName(-libc.errno()), call, address, port)
+    return result
+  }
+  const fd = check(libc.socket(name[0]!, C.SOCK_DGRAM_ALONE, 0), 'socket')
+  try {
+    const set = (level: number, option: number, value: number): number =>
+      libc.setsockopt(fd, level, option, new Uint8Array(Int32Array.of(value).buffer), 4)
+    if (name[0] === C.AF_INET6) check(set(C.IPPROTO_IPV6, C.IPV6_V6ONLY, 1), 'setsockopt')
+    for (const option of [C.SO_RCVBUF, C.SO_SNDBUF]) set(C.SOL_SOCKET, option, BUFFER_OCTETS)
+    if (sharing === 'joins') check(set(C.SOL_SOCKET, C.SO_REUSEPORT, 1), 'setsockopt')
+    check(libc.bind(fd, name, name.length), 'bind')
+    // Only now: with it, the port would be shared with whoever has it too, without a word.
+    if (sharing === 'first') check(set(C.SOL_SOCKET, C.SO_REUSEPORT, 1), 'setsockopt')
+    check(libc.getsockname(fd, name, new Uint8Array(Int32Array.of(name.length).buffer)), 'getsockname')
+    return { fd, port: portAt(name, 0) }
+  } catch (error) {
+    libc.close(fd)
+    throw error
+  }
+}
+
+function failure(code: string, call: string, address: string, port: number): NodeJS.ErrnoException {
+  return Object.assign(new Error(`${call} ${code} ${address}:${port}`), { code, syscall: call })
+}
