@@ -19,6 +19,8 @@ export interface ListenOptions {
   readonly limits?: StreamLimits
   /** How UDP sockets are opened; with `node:dgram` where left out. */
   readonly openUdp?: OpenUdp
+  /** How both sockets of an address are opened, where not in this thread. Throws ListenError. */
+  readonly openBoth?: OpenBoth
   /** How often the machine's addresses are looked at where an endpoint is a wildcard, in milliseconds. */
   readonly watchMs?: number
   /** The machine's addresses. */
@@ -27,9 +29,26 @@ export interface ListenOptions {
   readonly warn?: (text: string) => void
 }
 
+/** Opens a UDP and a TCP socket on an address and the same port; port 0 takes a free one. */
+export type OpenBoth = (endpoint: Endpoint, address: string, port: number) => Promise<Both>
+
+/** The sockets of one address and port. */
+export type Both = readonly [udp: Listener, tcp: Listener]
+
 const WATCH_MS = 5_000
 /** A free UDP port may be taken on TCP; so many tries find one that is free on both. */
 const PORT_TRIES = 20
+
+/** Tries again where port 0 has become one that is not free on both. */
+export async function onFreePort<T>(port: number, open: () => T | Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await open()
+    } catch (error) {
+      if (port !== 0 || tries === PORT_TRIES || !(error instanceof ListenError)) throw error
+    }
+  }
+}
 
 /** Opens every endpoint, or none: where one fails, the others are closed again and its ListenError is thrown. */
 export async function openListeners(endpoints: readonly Endpoint[], options: ListenOptions = {}): Promise<Listeners> {
@@ -48,7 +67,7 @@ interface Open {
   endpoint: Endpoint
   readonly address: string
   readonly port: number
-  readonly listeners: readonly [udp: Listener, tcp: Listener]
+  readonly listeners: Both
 }
 
 /** An address to have sockets on. */
@@ -170,16 +189,21 @@ export class Listeners {
 
   async #openBoth(endpoint: Endpoint, address: string): Promise<Open> {
     const port = this.#portOf(endpoint)
-    for (let tries = 1; ; tries++) {
-      const udp = await (this.#options.openUdp ?? openUdp)(address, port, endpoint.receive, this.counters, endpoint.address)
-      try {
-        const tcp = await openTcp(address, udp.port, endpoint.receive, this.counters, this.#options.limits, endpoint.address)
-        if (endpoint.port === 0) this.#ports.set(endpoint.address, udp.port)
-        return { endpoint, address, port: udp.port, listeners: [udp, tcp] }
-      } catch (error) {
-        await udp.close(0)
-        if (port !== 0 || tries === PORT_TRIES || !(error instanceof ListenError)) throw error
-      }
+    const { openBoth } = this.#options
+    const listeners = await onFreePort(port, () =>
+      openBoth === undefined ? this.#openHere(endpoint, address, port) : openBoth(endpoint, address, port)
+    )
+    if (endpoint.port === 0) this.#ports.set(endpoint.address, listeners[0].port)
+    return { endpoint, address, port: listeners[0].port, listeners }
+  }
+
+  async #openHere(endpoint: Endpoint, address: string, port: number): Promise<Both> {
+    const udp = await (this.#options.openUdp ?? openUdp)(address, port, endpoint.receive, this.counters, endpoint.address)
+    try {
+      return [udp, await openTcp(address, udp.port, endpoint.receive, this.counters, this.#options.limits, endpoint.address)]
+    } catch (error) {
+      await udp.close(0)
+      throw error
     }
   }
 

@@ -1,21 +1,22 @@
 /** `skein run`: from a Corefile to a server that answers, and its orderly end. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ProcessServices, Settings } from '../chain/scope.js'
+import { ConfigError, placeText } from '../corefile/directive.js'
+import { theLibc } from '../listen/batch/open-batch.js'
 import { type Change, type Listeners, openListeners } from '../listen/listeners.js'
 import { ListenError } from '../listen/slot.js'
-import { chooseUdp, UDP_VARIABLE } from '../listen/udp-driver.js'
+import { openUdp as openDatagrams } from '../listen/udp.js'
+import { chooseUdp, type OpenUdp, UDP_VARIABLE } from '../listen/udp-driver.js'
 import { thrownText } from '../message/one-line.js'
+import { answeringThreads } from '../plugin.js'
 import type { Configuration } from './configuration.js'
 import { buildInstance, type Instance, type MakeScope } from './instance.js'
+import { GRACE_MS, PATIENCE_MS, RELOAD_PATIENCE_MS } from './patience.js'
 import { type BuiltBlock, zoneLines } from './plan.js'
+import { Workers, type WorkersChange, type WorkersOptions } from './workers.js'
 
 /** How long a stop, which is to end within a second, waits for a reload that is under way. */
 const TURN_MS = 200
-/** How long queries in flight may take then: so long by themselves, then what is left for the layers to end them. */
-const PATIENCE_MS = 250
-const GRACE_MS = 400
-/** How long queries of before may take after a reload, as CoreDNS has it: nobody waits for it. */
-const RELOAD_PATIENCE_MS = 5000
 
 /** What {@link startServer} needs. */
 export interface RunOptions {
@@ -25,6 +26,8 @@ export interface RunOptions {
   readonly defaultPort: number
   /** What listens besides, where the configuration says. */
   readonly beside?: Beside
+  /** What worker threads are started with; where left out, the main thread answers whatever the configuration says. */
+  readonly workers?: WorkersOptions
 }
 
 /** Something that listens and follows the configuration. */
@@ -44,6 +47,7 @@ export interface BesideChange {
 interface Prepared {
   readonly sockets: Change
   readonly beside: BesideChange | undefined
+  readonly workers: WorkersChange | undefined
 }
 
 /** What a reload came to: server blocks by their keys. */
@@ -60,6 +64,10 @@ export interface Reloaded {
 export class RunningServer {
   instance: Instance
   readonly listeners: Listeners
+  /** Those that answer in place of this thread. */
+  readonly workers: Workers | undefined
+  /** How many threads the configuration wanted at the start. */
+  readonly #threads: number
   readonly #options: RunOptions
   /** Reloads come one after another, and none after the stop. */
   #turn: Promise<unknown> = Promise.resolve()
@@ -67,9 +75,11 @@ export class RunningServer {
   /** Ends what a reload waits for. */
   #hurry = (): void => {}
 
-  constructor(instance: Instance, listeners: Listeners, options: RunOptions) {
+  constructor(instance: Instance, listeners: Listeners, workers: Workers | undefined, options: RunOptions) {
     this.instance = instance
     this.listeners = listeners
+    this.workers = workers
+    this.#threads = threadsOf(instance.settings)
     this.#options = options
   }
 
@@ -92,43 +102,56 @@ export class RunningServer {
       if (this.#isStopping) throw new Error('the server is stopping')
       const { entered } = running
       const next = await buildInstance(blocks, { services, file, defaultPort, makeScope, running })
-      const prepared = await this.#prepare(next)
+      this.#checkThreads(next)
+      const prepared = await this.#prepare(next, configuration)
       // What is kept was decided by where look-ups had gone: where one has gone elsewhere meanwhile, that is decided anew.
       if (running.entered === entered && !this.#isStopping) return this.#goOver(running, next, prepared, configuration)
       await this.#undo(next, prepared)
     }
   }
 
+  #checkThreads({ settings }: Instance): void {
+    const threads = threadsOf(settings)
+    if (threads === this.#threads) return
+    const problem = `multisocket: ${threads} where the server was started with ${this.#threads}: that takes a restart`
+    throw new ConfigError(problem, (settings.directiveOf(answeringThreads) ?? this.instance.settings.directiveOf(answeringThreads))?.at)
+  }
+
   /** Starts the next instance, and opens what it listens on; where that fails, everything is as it was. */
-  async #prepare(next: Instance): Promise<Prepared> {
+  async #prepare(next: Instance, configuration: Configuration): Promise<Prepared> {
     let beside: BesideChange | undefined
+    let workers: WorkersChange | undefined
     try {
       await next.start()
       beside = await this.#options.beside?.prepare(next.settings)
-      return { sockets: await this.listeners.prepare(next.endpoints), beside }
+      workers = await this.workers?.prepare(configuration)
+      return { sockets: await this.listeners.prepare(next.endpoints), beside, workers }
     } catch (error) {
-      await this.#undo(next, { beside })
+      await this.#undo(next, { beside, workers })
       throw error
     }
   }
 
   /** What fails here is told of and not thrown, as it would hide what it is done for. */
-  async #undo(next: Instance, { sockets, beside }: Partial<Prepared>): Promise<void> {
+  async #undo(next: Instance, { sockets, beside, workers }: Partial<Prepared>): Promise<void> {
     await sockets?.discard()
+    await workers?.discard()
     await beside?.discard()
     await next.abandon().catch(uncleanTo(this.#options.services))
     this.instance.showDebug()
   }
 
   /** From here on nothing can fail: every question is answered by one of the two. */
-  async #goOver(running: Instance, next: Instance, { sockets, beside }: Prepared, { warnings }: Configuration): Promise<Reloaded> {
+  async #goOver(running: Instance, next: Instance, prepared: Prepared, { warnings }: Configuration): Promise<Reloaded> {
     const { services } = this.#options
+    const { sockets, beside, workers } = prepared
     for (const { text } of warnings) services.log.warn(text)
     next.takeOver(running)
     this.instance = next
     beside?.apply()
     const closed = sockets.apply(GRACE_MS)
-    await Promise.race([running.idle(RELOAD_PATIENCE_MS), this.#stopAsked()])
+    const over = Promise.all([running.idle(RELOAD_PATIENCE_MS), workers?.commit()])
+    await Promise.race([over, this.#stopAsked()])
     await running.stop().catch(uncleanTo(services))
     await closed
     return compared(running.blocks, next.blocks)
@@ -146,8 +169,10 @@ export class RunningServer {
     this.#isStopping = true
     this.#hurry()
     await Promise.race([this.#turn, sleep(TURN_MS, undefined, { ref: false })])
-    await this.instance.drain()
-    const closed = Promise.all([this.listeners.close(GRACE_MS), this.#options.beside?.close()])
+    await Promise.all([this.instance.drain(), this.workers?.drain()])
+    // Workers answer what is in flight before their sockets are closed.
+    const silent = this.workers?.stop(GRACE_MS).then(() => this.listeners.close(0)) ?? this.listeners.close(GRACE_MS)
+    const closed = Promise.all([silent, this.#options.beside?.close()])
     await Promise.race([closed, sleep(PATIENCE_MS, undefined, { ref: false })])
     // A layer that something still waits for ends it now, while there is a socket to answer on.
     try {
@@ -196,14 +221,21 @@ export async function startServer(options: RunOptions): Promise<RunningServer> {
   const instance = await buildInstance(blocks, { services, file, defaultPort, makeScope })
   try {
     await instance.start()
-    const listeners = await openListeners(instance.endpoints, { openUdp, warn: (text) => services.log.warn(text) })
+    const workers = await workersFor(instance.settings, openUdp, options)
+    const listeners = await openListeners(instance.endpoints, {
+      openUdp,
+      warn: (text) => services.log.warn(text),
+      ...(workers && { openBoth: async (endpoint, address, port) => workers.sockets.open(endpoint, address, port) })
+    })
     try {
       if (listeners.list.length === 0)
         throw new ListenError('every address', defaultPort, 'udp', { name: 'Error', code: 'EADDRNOTAVAIL', message: 'no address' })
+      await workers?.start(configuration)
       const beside = await options.beside?.prepare(instance.settings)
       beside?.apply()
-      return new RunningServer(instance, listeners, options)
+      return new RunningServer(instance, listeners, workers, options)
     } catch (error) {
+      await workers?.stop(0)
       await listeners.close(0)
       throw error
     }
@@ -211,6 +243,24 @@ export async function startServer(options: RunOptions): Promise<RunningServer> {
     await instance.stop().catch(uncleanTo(services))
     throw error
   }
+}
+
+/** How many threads are to answer. */
+function threadsOf(settings: Settings): number {
+  return settings.get(answeringThreads) ?? 1
+}
+
+/** The worker threads that a configuration wants, not started yet; none where this thread answers by itself. */
+async function workersFor(settings: Settings, openUdp: OpenUdp, { workers, services }: RunOptions): Promise<Workers | undefined> {
+  const threads = threadsOf(settings)
+  if (threads === 1 || workers === undefined) return undefined
+  if (openUdp !== openDatagrams) return new Workers(await theLibc(), threads, workers)
+  const at = settings.directiveOf(answeringThreads)?.at
+  const where = at === undefined ? '' : `${placeText(at)}: `
+  services.log.warn(
+    `${where}multisocket: threads can share a port only where UDP goes in batches, and here it does not: one thread answers`
+  )
+  return undefined
 }
 
 function uncleanTo({ log }: ProcessServices): (error: unknown) => void {

@@ -11,6 +11,9 @@ import { openSocket, type PortSharing } from './socket.js'
 /** How long a turn goes on reading where there is always more, in milliseconds. */
 const TURN_MS = 1
 
+/** How a listener gets its socket: bound anew, see {@link PortSharing}; or a bound one whose descriptor somebody else closes, after the listener. */
+export type SocketFrom = PortSharing | { readonly fd: number }
+
 /** What the sockets of a thread have in common. */
 export interface Shared {
   readonly libc: Libc
@@ -33,6 +36,7 @@ export class BatchListener implements Listener, AskedSocket {
   endpoint: string
   readonly #shared: Shared
   readonly #fd: number
+  readonly #isOwn: boolean
   readonly #queue: SendQueue
   readonly #watch: PollHandle
   readonly #counters: ListenerCounters
@@ -55,18 +59,19 @@ export class BatchListener implements Listener, AskedSocket {
     receive: Receive,
     counters: ListenerCounters,
     endpoint: string,
-    sharing?: PortSharing
+    from: SocketFrom | undefined
   ) {
     let fd = -1
     try {
-      ;({ fd, port: this.port } = openSocket(shared.libc, address, port, sharing))
+      ;({ fd, port: this.port } = typeof from === 'object' ? { ...from, port } : openSocket(shared.libc, address, port, from))
       this.#watch = shared.libc.watch(fd, { readable: true, writable: false }, this.#woken)
     } catch (error) {
-      if (fd >= 0) shared.libc.close(fd)
+      if (fd >= 0 && typeof from !== 'object') shared.libc.close(fd)
       throw new ListenError(address, port, 'udp', error as NodeJS.ErrnoException)
     }
     this.#fd = fd
-    shared.descriptors.add(fd)
+    this.#isOwn = typeof from !== 'object'
+    if (this.#isOwn) shared.descriptors.add(fd)
     this.address = address
     this.endpoint = shownEndpoint(endpoint, this.port)
     this.#shared = shared
@@ -192,6 +197,7 @@ export class BatchListener implements Listener, AskedSocket {
     this.#isClosed = true
     this.#queue.clear()
     this.#watch.close()
+    if (!this.#isOwn) return
     this.#shared.libc.close(this.#fd)
     this.#shared.descriptors.delete(this.#fd)
   }

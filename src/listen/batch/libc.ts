@@ -10,6 +10,8 @@ export interface Libc {
   socket(family: number, type: number, protocol: number): number
   setsockopt(fd: number, level: number, option: number, value: Uint8Array, length: number): number
   bind(fd: number, name: Uint8Array, length: number): number
+  listen(fd: number, backlog: number): number
+  fcntl(fd: number, command: number, argument: number): number
   getsockname(fd: number, name: Uint8Array, length: Uint8Array): number
   close(fd: number): number
   recvmmsg(fd: number, headers: bigint, count: number, flags: number, timeout: null): number
@@ -53,6 +55,8 @@ async function bindCalls(): Promise<Libc> {
     socket: process.func('int socket(int, int, int)'),
     setsockopt: process.func('int setsockopt(int, int, int, void *, unsigned int)'),
     bind: process.func('int bind(int, void *, unsigned int)'),
+    listen: process.func('int listen(int, int)'),
+    fcntl: process.func('int fcntl(int, int, int)'),
     getsockname: process.func('int getsockname(int, void *, void *)'),
     close: process.func('int close(int)'),
     recvmmsg: process.func('int recvmmsg(int, void *, unsigned int, int, void *)'),

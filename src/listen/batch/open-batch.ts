@@ -1,10 +1,11 @@
+import { getSystemErrorName } from 'node:util'
 import { isMainThread } from 'node:worker_threads'
 import type { Listener, ListenerCounters, Receive } from '../slot.js'
-import { BatchListener, type Shared } from './batch-listener.js'
+import { BatchListener, type Shared, type SocketFrom } from './batch-listener.js'
 import { Incoming } from './incoming.js'
+import { F_DUPFD_CLOEXEC } from './layout.js'
 import { type Libc, loadLibc } from './libc.js'
 import { OutgoingBuffers } from './outgoing.js'
-import type { PortSharing } from './socket.js'
 
 /** Listens for datagrams on one address. Port 0 takes a free one. */
 export type OpenBatch = (
@@ -13,15 +14,32 @@ export type OpenBatch = (
   receive: Receive,
   counters: ListenerCounters,
   endpointAddress?: string,
-  sharing?: PortSharing
+  from?: SocketFrom
 ) => Promise<Listener>
 
 let loaded: Promise<OpenBatch> | undefined
+let loadedLibc: Promise<Libc> | undefined
 
 /** What opens sockets that move datagrams in batches, once for each thread. Throws an Error that says in one line why there is none. */
 export function loadBatch(): Promise<OpenBatch> {
-  loaded ??= loadLibc().then((libc) => openWith(libc))
+  loaded ??= theLibc().then((libc) => openWith(libc))
   return loaded
+}
+
+/** The calls that sockets are driven with, once for each thread. Throws an Error that says in one line why there are none. */
+export function theLibc(): Promise<Libc> {
+  loadedLibc ??= loadLibc()
+  return loadedLibc
+}
+
+/** What gives a descriptor another number, which is closed on its own. Throws an error as Node's own calls do. */
+export async function duplicated(): Promise<(fd: number) => number> {
+  const libc = await theLibc()
+  return (fd) => {
+    const copy = libc.fcntl(fd, F_DUPFD_CLOEXEC, 0)
+    if (copy < 0) throw Object.assign(new Error(`fcntl ${getSystemErrorName(-libc.errno())}`), { syscall: 'fcntl' })
+    return copy
+  }
 }
 
 /** The same over these calls, with memory of its own. */
@@ -33,6 +51,6 @@ export function openWith(libc: Libc): OpenBatch {
     process.once('exit', () => {
       for (const fd of shared.descriptors) libc.close(fd)
     })
-  return async (address, port, receive, counters, endpointAddress = address, sharing) =>
-    new BatchListener(shared, address, port, receive, counters, endpointAddress, sharing)
+  return async (address, port, receive, counters, endpointAddress = address, from) =>
+    new BatchListener(shared, address, port, receive, counters, endpointAddress, from)
 }

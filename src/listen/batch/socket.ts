@@ -12,28 +12,44 @@ const BUFFER_OCTETS = 4 * 1024 * 1024
  */
 export type PortSharing = 'first' | 'joins'
 
+/** Connections that wait to be taken; the kernel may have fewer wait. */
+const BACKLOG = 511
+
 /** A socket that is bound, non-blocking; whoever opens it closes the descriptor. */
 export interface BoundSocket {
   readonly fd: number
   readonly port: number
 }
 
-/** Binds a UDP socket to one address; port 0 takes a free one. Throws an error as Node's own sockets do, with the system's code. */
-export function openSocket(libc: Libc, address: string, port: number, sharing?: PortSharing): BoundSocket {
+/**
+ * Binds a UDP socket, or a TCP one that listens, to one address; port 0 takes a free one. Throws an error as Node's own sockets do, with
+ * the system's code.
+ */
+export function openSocket(
+  libc: Libc,
+  address: string,
+  port: number,
+  sharing?: PortSharing,
+  transport: 'udp' | 'tcp' = 'udp'
+): BoundSocket {
+  const isTcp = transport === 'tcp'
   const name = sockaddrOf(libc, address, port)
   if (name === undefined) throw failure('EINVAL', 'bind', address, port)
   const check = (result: number, call: string): number => {
     if (result < 0) throw failure(getSystemErrorName(-libc.errno()), call, address, port)
     return result
   }
-  const fd = check(libc.socket(name[0]!, C.SOCK_DGRAM_ALONE, 0), 'socket')
+  const fd = check(libc.socket(name[0]!, isTcp ? C.SOCK_STREAM_ALONE : C.SOCK_DGRAM_ALONE, 0), 'socket')
   try {
     const set = (level: number, option: number, value: number): number =>
       libc.setsockopt(fd, level, option, new Uint8Array(Int32Array.of(value).buffer), 4)
     if (name[0] === C.AF_INET6) check(set(C.IPPROTO_IPV6, C.IPV6_V6ONLY, 1), 'setsockopt')
-    for (const option of [C.SO_RCVBUF, C.SO_SNDBUF]) set(C.SOL_SOCKET, option, BUFFER_OCTETS)
+    // Connections of a server that has ended keep the port for a minute, but for who says this.
+    if (isTcp) check(set(C.SOL_SOCKET, C.SO_REUSEADDR, 1), 'setsockopt')
+    else for (const option of [C.SO_RCVBUF, C.SO_SNDBUF]) set(C.SOL_SOCKET, option, BUFFER_OCTETS)
     if (sharing === 'joins') check(set(C.SOL_SOCKET, C.SO_REUSEPORT, 1), 'setsockopt')
     check(libc.bind(fd, name, name.length), 'bind')
+    if (isTcp) check(libc.listen(fd, BACKLOG), 'listen')
     // Only now: with it, the port would be shared with whoever has it too, without a word.
     if (sharing === 'first') check(set(C.SOL_SOCKET, C.SO_REUSEPORT, 1), 'setsockopt')
     check(libc.getsockname(fd, name, new Uint8Array(Int32Array.of(name.length).buffer)), 'getsockname')

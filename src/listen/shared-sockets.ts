@@ -1,0 +1,120 @@
+/** The sockets that worker threads take questions from. The main thread opens and closes them, so that a worker which dies takes none along. */
+
+import type { Libc } from './batch/libc.js'
+import { openSocket } from './batch/socket.js'
+import type { Both, Endpoint } from './listeners.js'
+import { ListenError, type Listener } from './slot.js'
+
+/** The sockets of one worker on one address and port, as it is told of them. */
+export interface SharedSocket {
+  /** The same as long as they are open. */
+  readonly id: number
+  readonly address: string
+  readonly port: number
+  /** The address in the configuration that they are for. */
+  readonly endpointAddress: string
+  /** Descriptors. The main thread closes them. */
+  readonly udp: number
+  readonly tcp: number
+}
+
+/** Who drives the sockets. */
+export interface SocketUsers {
+  /** Told that there are others now; resolves when nobody uses one that has gone any more, or after `graceMs`. */
+  changed(graceMs: number): Promise<void>
+}
+
+/** An address and port that all workers listen on. */
+interface Port {
+  readonly id: number
+  readonly address: string
+  readonly port: number
+  endpointAddress: string
+  /** A descriptor for each worker. */
+  readonly udp: readonly number[]
+  readonly tcp: readonly number[]
+}
+
+/** All of them: for each address and port a UDP and a TCP socket for each worker, among which the kernel spreads what comes (SO_REUSEPORT). */
+export class SharedSockets {
+  readonly #libc: Libc
+  readonly #count: number
+  readonly #users: SocketUsers
+  readonly #ports = new Map<number, Port>()
+  #lastId = 0
+
+  constructor(libc: Libc, count: number, users: SocketUsers) {
+    this.#libc = libc
+    this.#count = count
+    this.#users = users
+  }
+
+  /** Those of one worker, by its number from 0 on. */
+  of(worker: number): SharedSocket[] {
+    return [...this.#ports.values()].map(({ id, address, port, endpointAddress, udp, tcp }) => ({
+      id,
+      address,
+      port,
+      endpointAddress,
+      udp: udp[worker]!,
+      tcp: tcp[worker]!
+    }))
+  }
+
+  /** Opens one more address. Throws ListenError. Nobody is told of it: who opens has more to say. */
+  open(endpoint: Endpoint, address: string, port: number): Both {
+    const opened: number[] = []
+    try {
+      const udp = this.#openAll('udp', address, port, opened)
+      const tcp = this.#openAll('tcp', address, udp.port, opened)
+      const shared: Port = { id: ++this.#lastId, address, port: udp.port, endpointAddress: endpoint.address, udp: udp.fds, tcp: tcp.fds }
+      this.#ports.set(shared.id, shared)
+      return this.#listenersOf(shared)
+    } catch (error) {
+      for (const fd of opened) this.#libc.close(fd)
+      throw error
+    }
+  }
+
+  /** The first one takes the port alone, so that it is an error where another server has it. */
+  #openAll(transport: 'udp' | 'tcp', address: string, wanted: number, opened: number[]): { port: number; fds: number[] } {
+    let port = wanted
+    const fds: number[] = []
+    try {
+      while (fds.length < this.#count) {
+        const socket = openSocket(this.#libc, address, port, fds.length === 0 ? 'first' : 'joins', transport)
+        port = socket.port
+        fds.push(socket.fd)
+        opened.push(socket.fd)
+      }
+      return { port, fds }
+    } catch (error) {
+      throw new ListenError(address, port, transport, error as NodeJS.ErrnoException)
+    }
+  }
+
+  #listenersOf(shared: Port): Both {
+    let closed: Promise<void> | undefined
+    const listener = (transport: Listener['transport']): Listener => ({
+      address: shared.address,
+      port: shared.port,
+      transport,
+      serve: (_receive, address) => {
+        shared.endpointAddress = address
+      },
+      close: (graceMs) => {
+        closed ??= this.#close(shared, graceMs)
+        return closed
+      }
+    })
+    return [listener('udp'), listener('tcp')]
+  }
+
+  async #close(shared: Port, graceMs: number): Promise<void> {
+    this.#ports.delete(shared.id)
+    // Whoever closes several, or says more of the change, does so first.
+    await Promise.resolve()
+    await this.#users.changed(graceMs)
+    for (const fd of [...shared.udp, ...shared.tcp]) this.#libc.close(fd)
+  }
+}
