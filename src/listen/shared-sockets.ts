@@ -30,9 +30,9 @@ interface Port {
   readonly address: string
   readonly port: number
   endpointAddress: string
-  /** A descriptor for each worker. */
-  readonly udp: readonly number[]
-  readonly tcp: readonly number[]
+  /** A descriptor for each worker, none for one whose sockets are withdrawn. */
+  readonly udp: (number | undefined)[]
+  readonly tcp: (number | undefined)[]
 }
 
 /** All of them: for each address and port a UDP and a TCP socket for each worker, among which the kernel spreads what comes (SO_REUSEPORT). */
@@ -51,17 +51,33 @@ export class SharedSockets {
 
   /** Those of one worker, by its number from 0 on. */
   of(worker: number): SharedSocket[] {
-    return [...this.#ports.values()].map(({ id, address, port, endpointAddress, udp, tcp }) => ({
-      id,
-      address,
-      port,
-      endpointAddress,
-      udp: udp[worker]!,
-      tcp: tcp[worker]!
-    }))
+    return [...this.#ports.values()].flatMap(({ id, address, port, endpointAddress, udp: datagrams, tcp: connections }) => {
+      const [udp, tcp] = [datagrams[worker], connections[worker]]
+      return udp === undefined || tcp === undefined ? [] : [{ id, address, port, endpointAddress, udp, tcp }]
+    })
   }
 
-  /** Opens one more address. Throws ListenError. Nobody is told of it: who opens has more to say. */
+  /** Closes those of a worker that is gone for a while, so that the others get its share; but for the last ones, which hold the port. */
+  withdraw(worker: number): void {
+    for (const { udp, tcp } of this.#ports.values()) {
+      for (const fds of [udp, tcp]) {
+        const fd = fds[worker]
+        if (fd === undefined || fds.filter((other) => other !== undefined).length === 1) continue
+        this.#libc.close(fd)
+        fds[worker] = undefined
+      }
+    }
+  }
+
+  /** Opens again what was withdrawn. Throws an error as Node's own sockets do. */
+  restore(worker: number): void {
+    for (const { address, port, udp, tcp } of this.#ports.values()) {
+      udp[worker] ??= openSocket(this.#libc, address, port, 'joins', 'udp').fd
+      tcp[worker] ??= openSocket(this.#libc, address, port, 'joins', 'tcp').fd
+    }
+  }
+
+  /** Opens one more address. Throws ListenError. */
   open(endpoint: Endpoint, address: string, port: number): Both {
     const opened: number[] = []
     try {
@@ -69,6 +85,8 @@ export class SharedSockets {
       const tcp = this.#openAll('tcp', address, udp.port, opened)
       const shared: Port = { id: ++this.#lastId, address, port: udp.port, endpointAddress: endpoint.address, udp: udp.fds, tcp: tcp.fds }
       this.#ports.set(shared.id, shared)
+      // Whoever opens several, or says more of the change, does so first.
+      queueMicrotask(() => void this.#users.changed(0))
       return this.#listenersOf(shared)
     } catch (error) {
       for (const fd of opened) this.#libc.close(fd)
@@ -115,6 +133,6 @@ export class SharedSockets {
     // Whoever closes several, or says more of the change, does so first.
     await Promise.resolve()
     await this.#users.changed(graceMs)
-    for (const fd of [...shared.udp, ...shared.tcp]) this.#libc.close(fd)
+    for (const fd of [...shared.udp, ...shared.tcp]) if (fd !== undefined) this.#libc.close(fd)
   }
 }

@@ -44,6 +44,8 @@ export class WorkerServer {
   readonly #open = new Map<number, readonly [udp: Listener, tcp: Listener]>()
   #running: Instance | undefined
   #next: Next | undefined
+  /** The sockets that it is to have, as it was told last. */
+  #wanted: readonly SharedSocket[] = []
   #turn: Promise<unknown> = Promise.resolve()
   #hurry = (): void => {}
   #isStopping = false
@@ -55,6 +57,7 @@ export class WorkerServer {
   /** Does what the main thread says; what it gives back is for `collect`. */
   async obey(order: Order): Promise<readonly MetricFamily[] | undefined> {
     if (order.name === 'collect') return plain(this.#parts.metrics.all())
+    if (order.name === 'commit' || order.name === 'sockets') this.#wanted = order.sockets
     await this.#do(order)
     return undefined
   }
@@ -64,11 +67,11 @@ export class WorkerServer {
       case 'prepare':
         return this.#prepare(order.configuration)
       case 'commit':
-        return this.#commit(order.sockets, order.graceMs)
+        return this.#commit(order.graceMs)
       case 'discard':
         return this.#discard()
       case 'sockets':
-        return this.#use(order.sockets, order.graceMs)
+        return this.#use(order.graceMs)
       case 'drain':
         return this.#running?.drain()
       case 'stop':
@@ -94,7 +97,7 @@ export class WorkerServer {
     }
   }
 
-  async #commit(sockets: readonly SharedSocket[], graceMs: number): Promise<void> {
+  async #commit(graceMs: number): Promise<void> {
     let next = this.#next!
     const running = this.#running
     if (running?.entered !== next.entered) {
@@ -106,7 +109,7 @@ export class WorkerServer {
     next.log.isQuiet = false
     if (running !== undefined) next.instance.takeOver(running)
     this.#running = next.instance
-    const letGo = this.#use(sockets, graceMs)
+    const letGo = this.#use(graceMs)
     await Promise.race([running?.idle(RELOAD_PATIENCE_MS), this.#stopAsked()])
     await running?.stop().catch((error: unknown) => this.#parts.services.log.error(`not everything stopped cleanly: ${thrownText(error)}`))
     await letGo
@@ -126,9 +129,9 @@ export class WorkerServer {
     })
   }
 
-  /** Resolves when it has let go of all others. One change comes after another. */
-  async #use(sockets: readonly SharedSocket[], graceMs: number): Promise<void> {
-    const opened = this.#turn.then(() => this.#change(sockets, graceMs))
+  /** Takes what comes on the sockets that it is to have; resolves when it has let go of all others. One change comes after another. */
+  async #use(graceMs: number): Promise<void> {
+    const opened = this.#turn.then(() => this.#change(this.#wanted, graceMs))
     this.#turn = opened.catch(() => {})
     await Promise.all(await opened)
   }
@@ -173,7 +176,8 @@ export class WorkerServer {
   async #stop(graceMs: number): Promise<void> {
     this.#isStopping = true
     this.#hurry()
-    const closed = this.#use([], graceMs)
+    this.#wanted = []
+    const closed = this.#use(graceMs)
     await Promise.race([closed, sleep(PATIENCE_MS, undefined, { ref: false })])
     try {
       await this.#running?.stopLayers(GRACE_MS)

@@ -10,7 +10,7 @@ import { addable, summed } from './metric-sums.js'
 import type { PromRegistry } from './metrics.js'
 import { GRACE_MS } from './patience.js'
 import type { News, Order, WorkerConfiguration, WorkerStart } from './worker-messages.js'
-import { WorkerThread } from './worker-thread.js'
+import { WorkerError, WorkerThread } from './worker-thread.js'
 
 /** What {@link Workers} need. */
 export interface WorkersOptions {
@@ -46,6 +46,8 @@ interface Place {
 
 /** How long the numbers of a worker are waited for. */
 const COLLECT_MS = 500
+/** One that does not answer for so long hangs. */
+const AWAKE_MS = 2_000
 /** One that has lived so long dies anew: it is replaced at once, and only then later and later. */
 const SOON_MS = 10_000
 const FIRST_DELAY_MS = 100
@@ -116,6 +118,7 @@ export class Workers implements SocketUsers {
     place.since = performance.now()
     void thread.ended.then((why) => this.#ended(place, thread, why))
     await thread.ask({ name: 'prepare', configuration: this.#configuration })
+    if (place.deaths > 1) this.sockets.restore(place.index)
     // What is told after this comes after it.
     if (place.thread === thread) place.isServing = true
     await thread.ask({ name: 'commit', sockets: this.sockets.of(place.index), graceMs: GRACE_MS })
@@ -131,6 +134,7 @@ export class Workers implements SocketUsers {
     this.#deaths.value++
     place.deaths = performance.now() - place.since < SOON_MS ? place.deaths + 1 : 1
     const delay = place.deaths === 1 ? 0 : Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (place.deaths - 2))
+    if (delay > 0) this.sockets.withdraw(place.index)
     const next = delay === 0 ? 'another one takes its place' : `another one takes its place in ${delay / 1000} s`
     this.#options.log.error(`worker thread ${place.index + 1} has died, and ${next}: ${why}`)
     place.timer = setTimeout(() => this.#replace(place), delay)
@@ -145,9 +149,9 @@ export class Workers implements SocketUsers {
     const next = plain(configuration)
     const threads = this.#serving.map(({ thread }) => thread!)
     const discard = async (): Promise<void> => {
-      await Promise.allSettled(threads.map((thread) => thread.ask({ name: 'discard' })))
+      await Promise.allSettled(threads.map((thread) => askAwake(thread, { name: 'discard' })))
     }
-    const prepared = await Promise.allSettled(threads.map((thread) => thread.ask({ name: 'prepare', configuration: next })))
+    const prepared = await Promise.allSettled(threads.map((thread) => askAwake(thread, { name: 'prepare', configuration: next })))
     const failed = prepared.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined
     if (failed === undefined) return { commit: () => this.#commit(next, threads), discard }
     await discard()
@@ -232,8 +236,19 @@ export class Workers implements SocketUsers {
   readonly #tellUnclean = (error: unknown): void => this.#options.log.error(`not everything stopped cleanly: ${thrownText(error)}`)
 
   async #askAll(order: Order): Promise<void> {
-    await Promise.all(this.#serving.map(({ thread }) => thread!.ask(order).catch(this.#tellUnclean)))
+    await Promise.all(this.#serving.map(({ thread }) => askAwake(thread!, order).catch(this.#tellUnclean)))
   }
+}
+
+/** Has a worker do what may take its time. Rejects also where it does not so much as answer. */
+async function askAwake(thread: WorkerThread, order: Order): Promise<void> {
+  const done = thread.ask(order)
+  const asleep = async (): Promise<void> => {
+    if (!(await isDone(thread.ask({ name: 'collect' }), AWAKE_MS)))
+      throw new WorkerError('a worker thread does not answer: a plugin keeps it busy')
+    await done
+  }
+  await Promise.race([done, asleep()])
 }
 
 /** Whether something is done, or has failed, in time. */
