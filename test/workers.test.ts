@@ -25,6 +25,7 @@ const deeds = {
   exits: () => { setImmediate(() => process.exit(3)) },
   eats: () => { for (;;) eaten.push(new Array(10000).fill(Math.random())) },
   hangs: () => { const end = Date.now() + 1500; while (Date.now() < end); },
+  sleeps: () => { const end = Date.now() + 20000; while (Date.now() < end); },
   logs: (host) => { for (let i = 0; i < 500; i++) host.log.line('x'.repeat(200) + threadId) }
 }
 export default {
@@ -191,6 +192,32 @@ describe.skipIf(!isBatchingKnown())('with two worker threads', () => {
     expect(await server.stop()).toBe(0)
   })
 
+  test.each(['throws', 'rejects', 'exits', 'sleeps'])('one whose plugin %s amid a flood does not take the process along', async (deed) => {
+    const server = await started()
+    const socket = createSocket('udp4')
+    let isOver = false
+    const flood = (async () => {
+      while (!isOver) {
+        for (let i = 0; i < 20; i++) socket.send(requestOctets('a. TXT', { id: i }), server.port, '127.0.0.1')
+        await sleep(1)
+      }
+    })()
+    const sockets = Array.from({ length: 8 }, () => createSocket('udp4'))
+    const more = setInterval(() => sockets.forEach((each) => each.send(requestOctets('a. TXT'), server.port, '127.0.0.1')), 1)
+    if (deed === 'sleeps') sockets[0]!.send(requestOctets('sleeps. TXT'), server.port, '127.0.0.1')
+    else
+      for (let i = 0; i < 3; i++) {
+        sockets[i]!.send(requestOctets(`${deed}. TXT`), server.port, '127.0.0.1')
+        await sleep(400)
+      }
+    await sleep(300)
+    expect(await server.stop(6000)).toBe(0)
+    isOver = true
+    clearInterval(more)
+    await flood
+    for (const each of [socket, ...sockets]) each.close()
+  }, 20_000)
+
   test('deaths one after another leave no thread and no descriptor behind, and questions are answered meanwhile', async () => {
     const server = await started()
     const count = (): number[] => ['fd', 'task'].map((name) => readdirSync(`/proc/${server.pid}/${name}`).length)
@@ -246,6 +273,36 @@ describe.skipIf(!isBatchingKnown())('with two worker threads', () => {
     }
     expect(await server.stop()).toBe(0)
   })
+
+  test('a reload keeps the cache of each where what stands behind it says the same', async () => {
+    const server = await started(...ETCD)
+    await put(server.api, 'a', { host: '10.0.0.1' })
+    await server.ask('a.skydns.test. A', 20)
+    expect(await server.scrape()).toMatch(/coredns_cache_entries\{[^}]*type="success"[^}]*\} 2\n/)
+    // What stands before the cache may change.
+    server.write('one', ...ETCD.map((line) => line.replace('API', String(server.api))), 'loadbalance')
+    expect((await skein(['reload'], server.cwd)).code).toBe(0)
+    await server.ask('a.skydns.test. A', 20)
+    const text = await server.scrape()
+    expect(text).toMatch(/coredns_cache_entries\{[^}]*type="success"[^}]*\} 2\n/)
+    expect(counted(text, 'coredns_cache_misses_total')).toBe(0)
+    await put(server.api, 'a', { host: '10.0.0.2' })
+    for (const { answer } of await server.ask('a.skydns.test. A', 10)) expect(answer[0]).toContain('10.0.0.2')
+    await server.stop()
+  })
+
+  test('where one hangs a reload fails with a line, a stop does not wait for it, and the other answers', async () => {
+    const server = await started()
+    void server.ask('sleeps. TXT').catch(() => {})
+    await sleep(200)
+    server.write('two')
+    expect((await skein(['reload'], server.cwd)).err).toContain('a worker thread does not answer')
+    const answers = await Promise.allSettled([1, 2, 3, 4, 5, 6, 7, 8].map(() => server.ask('a. TXT')))
+    const answered = answers.flatMap((each) => (each.status === 'fulfilled' ? each.value : []))
+    expect(answered.length).toBeGreaterThan(0)
+    for (const { answer } of answered) expect(answer[0]).toContain('"one ')
+    expect(await server.stop(6000)).toBe(0)
+  }, 20_000)
 
   test('another number of threads takes a restart, and a reload says so', async () => {
     const server = await started()

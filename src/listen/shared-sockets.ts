@@ -59,17 +59,29 @@ export class SharedSockets {
 
   /** Closes those of a worker that is gone for a while, so that the others get its share; but for the last ones, which hold the port. */
   withdraw(worker: number): void {
+    this.#closeOf(worker, (fds) => fds.filter((fd) => fd !== undefined).length > 1)
+  }
+
+  /**
+   * Closes all of a worker that is about to be ended amid what it does. Its event loop, which waits for them, would be told once more that
+   * one is readable, and there is nothing left that could be told: that ends the process.
+   */
+  drop(worker: number): void {
+    this.#closeOf(worker, () => true)
+  }
+
+  #closeOf(worker: number, isGiven: (fds: readonly (number | undefined)[]) => boolean): void {
     for (const { udp, tcp } of this.#ports.values()) {
       for (const fds of [udp, tcp]) {
         const fd = fds[worker]
-        if (fd === undefined || fds.filter((other) => other !== undefined).length === 1) continue
+        if (fd === undefined || !isGiven(fds)) continue
         this.#libc.close(fd)
         fds[worker] = undefined
       }
     }
   }
 
-  /** Opens again what was withdrawn. Throws an error as Node's own sockets do. */
+  /** Opens again what was closed. Throws an error as Node's own sockets do. */
   restore(worker: number): void {
     for (const { address, port, udp, tcp } of this.#ports.values()) {
       udp[worker] ??= openSocket(this.#libc, address, port, 'joins', 'udp').fd

@@ -118,7 +118,7 @@ export class Workers implements SocketUsers {
     place.since = performance.now()
     void thread.ended.then((why) => this.#ended(place, thread, why))
     await thread.ask({ name: 'prepare', configuration: this.#configuration })
-    if (place.deaths > 1) this.sockets.restore(place.index)
+    this.sockets.restore(place.index)
     // What is told after this comes after it.
     if (place.thread === thread) place.isServing = true
     await thread.ask({ name: 'commit', sockets: this.sockets.of(place.index), graceMs: GRACE_MS })
@@ -141,7 +141,7 @@ export class Workers implements SocketUsers {
   }
 
   #replace(place: Place): void {
-    this.#start(place).catch((error: unknown) => place.thread?.terminate(`it cannot start: ${thrownText(error)}`))
+    this.#start(place).catch((error: unknown) => this.#end(place, `it cannot start: ${thrownText(error)}`))
   }
 
   /** Has all build and start chains beside those that answer. Throws a WorkerError where one cannot, and has changed nothing then. */
@@ -177,16 +177,23 @@ export class Workers implements SocketUsers {
     try {
       await thread.ask({ name: 'commit', sockets: this.sockets.of(index), graceMs: GRACE_MS })
     } catch (error) {
-      await thread.terminate(`it cannot go over to the new configuration: ${thrownText(error)}`)
+      await this.#end(place, `it cannot go over to the new configuration: ${thrownText(error)}`)
     }
+  }
+
+  /** Ends a worker, whatever it does. */
+  async #end({ index, thread }: Place, why?: string): Promise<void> {
+    if (thread === undefined) return
+    this.sockets.drop(index)
+    await thread.terminate(why)
   }
 
   async changed(graceMs: number): Promise<void> {
     await Promise.all(
-      this.#serving.map(async ({ index, thread }) => {
-        const asked = thread!.ask({ name: 'sockets', sockets: this.sockets.of(index), graceMs })
+      this.#serving.map(async (place) => {
+        const asked = place.thread!.ask({ name: 'sockets', sockets: this.sockets.of(place.index), graceMs })
         // Its number may be another file's soon.
-        if (!(await isDone(asked, graceMs + LATE_MS))) await thread!.terminate('it does not let go of its sockets')
+        if (!(await isDone(asked, graceMs + LATE_MS))) await this.#end(place, 'it does not let go of its sockets')
       })
     )
   }
@@ -223,14 +230,11 @@ export class Workers implements SocketUsers {
   async stop(graceMs: number): Promise<void> {
     this.#isStopping = true
     for (const { timer } of this.#places) clearTimeout(timer)
-    const threads = this.#places.flatMap(({ thread, isServing }) => (thread === undefined ? [] : [{ thread, isServing }]))
+    const asked = graceMs > 0 ? this.#serving : []
+    const stopped = asked.map(({ thread }) => isDone(thread!.ask({ name: 'stop', graceMs }).catch(this.#tellUnclean), 2 * graceMs))
     for (const place of this.#places) place.isServing = false
-    await Promise.all(
-      threads.map(async ({ thread, isServing }) => {
-        if (isServing && graceMs > 0) await isDone(thread.ask({ name: 'stop', graceMs }).catch(this.#tellUnclean), 2 * graceMs)
-        await thread.terminate()
-      })
-    )
+    await Promise.all(stopped)
+    await Promise.all(this.#places.map((place) => this.#end(place)))
   }
 
   readonly #tellUnclean = (error: unknown): void => this.#options.log.error(`not everything stopped cleanly: ${thrownText(error)}`)

@@ -21,6 +21,8 @@ export interface Shared {
   readonly buffers: OutgoingBuffers
   /** The descriptors that are open. */
   readonly descriptors: Set<number>
+  /** What has the event loop wait for sockets. */
+  readonly watches: Set<PollHandle>
 }
 
 /**
@@ -70,6 +72,7 @@ export class BatchListener implements Listener, AskedSocket {
       throw new ListenError(address, port, 'udp', error as NodeJS.ErrnoException)
     }
     this.#fd = fd
+    shared.watches.add(this.#watch)
     this.#isOwn = typeof from !== 'object'
     if (this.#isOwn) shared.descriptors.add(fd)
     this.address = address
@@ -197,6 +200,7 @@ export class BatchListener implements Listener, AskedSocket {
     this.#isClosed = true
     this.#queue.clear()
     this.#watch.close()
+    this.#shared.watches.delete(this.#watch)
     if (!this.#isOwn) return
     this.#shared.libc.close(this.#fd)
     this.#shared.descriptors.delete(this.#fd)
