@@ -297,7 +297,8 @@ async function tablesOf(store: string) {
   const tables = await openTables(store)
   const lines = (table: Table): string[] =>
     Array.from(table.getRange(), ({ key, value }) => `${key.toString('hex')} ${value.toString('hex')}`)
-  const all = { entries: lines(tables.entries), dirs: lines(tables.dirs), expiries: lines(tables.expiries), revision: readRevision(tables) }
+  const { entries, dirs, expiries, below } = tables
+  const all = { entries: lines(entries), dirs: lines(dirs), expiries: lines(expiries), below: lines(below), revision: readRevision(tables) }
   await tables.root.close()
   return all
 }

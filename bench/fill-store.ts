@@ -1,4 +1,5 @@
 /** A store with the services of the bench. */
+import { BelowCounts } from '../src/store/below.js'
 import { prepareFolder } from '../src/store/folder.js'
 import { type Key, spelledOctets } from '../src/store/key.js'
 import { writeStored } from '../src/store/record.js'
@@ -29,6 +30,7 @@ export async function fillStore(folder: string, count: number): Promise<void> {
     put(tables.dirs, above, EMPTY)
     markAbove(above)
   }
+  const counts = new BelowCounts(tables)
   const all = serviceEntries(count)
   for (let isLast = false; !isLast; ) {
     tables.root.transactionSync(() => {
@@ -37,10 +39,12 @@ export async function fillStore(folder: string, count: number): Promise<void> {
         isLast = done === true
         if (value === undefined) break
         markAbove(value.key)
+        counts.change(spelledOctets(value.key), 1)
         put(tables.entries, value.key, Buffer.from(value.value))
       }
       writeRevision(tables, REVISION)
     })
   }
+  await tables.root.batch(() => counts.write())
   await tables.root.close()
 }

@@ -222,10 +222,10 @@ export class Query {
     return apex === '.' || this.question.isBelow(octetsOf(apex))
   }
 
-  /** A reply with these parts; NOERROR, no flags and empty sections where left out. RD and CD are the asker's. */
-  reply(parts: ReplyParts): Message {
+  /** A reply with these parts; NOERROR, no flags and empty sections where left out. RD and CD are the asker's. `origin` may stand apart. */
+  reply(parts: ReplyParts, origin = parts.origin): Message {
     const flags = QR | (this.flags & (RD | CD)) | (parts.aa === true ? AA : 0) | (parts.ra === true ? RA : 0)
-    return Message.of({ ...this.#classed(parts), flags })
+    return Message.made(flags, this.#classed(parts), origin)
   }
 
   /** An empty reply that says why there is nothing. */
@@ -307,7 +307,7 @@ export class Query {
     return new Query(question, client, zone, flags, edns, depth, this.id, this.size, trace, this.#source)
   }
 
-  #classed(parts: ReplyParts): Omit<MessageParts, 'flags'> {
+  #classed(parts: ReplyParts): ReplyParts {
     if (this.question.qclass === 1) return parts
     const inClass = (records: readonly ResourceRecord[] | undefined): readonly ResourceRecord[] =>
       (records ?? []).map((record) => (record.class === undefined ? { ...record, class: this.qclass } : record))

@@ -176,10 +176,12 @@ test('nothing of a configuration that was left is kept in the memory', async () 
       read(block('.', `says ${round}`, 'cache', 'errors', 'log', 'ready 127.0.0.1:0') + block('kept', 'cache', 'asks x.'))
     )
   }
-  await new Promise((done) => setTimeout(done, 50))
-  collect()
+  const there = (): number => {
+    collect()
+    return left.filter((each) => each.deref() !== undefined).length
+  }
   // The engine may still have one in a register.
-  expect(left.filter((each) => each.deref() !== undefined).length).toBeLessThan(2)
+  await expect.poll(there, { timeout: 5000 }).toBeLessThan(2)
 })
 
 describe('the directive reload', () => {

@@ -1,9 +1,9 @@
 import {
-  andThen,
   type ExtendedError,
   fact,
   type Host,
   isMetaType,
+  isPromiseLike,
   type MaybePromise,
   type Message,
   type Next,
@@ -112,7 +112,10 @@ export class Cache {
     }
     asked.misses++
     const { count } = this.#marks
-    return andThen(next(query), (reply) => (typeof reply === 'symbol' ? reply : this.#keep(query, reply, count)))
+    const reply = next(query)
+    if (!isPromiseLike(reply)) return typeof reply === 'symbol' ? reply : this.#keep(query, reply, count)
+    // Until it is looked at, another may come into the place of what has just been kept.
+    return reply.then((late) => (typeof late === 'symbol' ? late : this.#keep(query, late, count).keep()))
   }
 
   /** What is known to a client is known to the server as well; not the other way round, for a client may be refused what the server looks up. */
@@ -125,12 +128,12 @@ export class Cache {
     let place = this.#success.find(question, variant, now)
     if (place !== 0) {
       asked.hits.success++
-      return this.#success.use(place, now, this.#options.keepsTtl)
+      return this.#success.use(place, question, now, this.#options.keepsTtl)
     }
     place = this.#denial.find(question, variant, now)
     if (place === 0) return undefined
     asked.hits.denial++
-    return this.#denial.use(place, now, this.#options.keepsTtl)
+    return this.#denial.use(place, question, now, this.#options.keepsTtl)
   }
 
   /** Keeps a reply if it may be kept, and gives it as it is told. `count` is how many changes there were when it was asked for. */
@@ -154,8 +157,9 @@ export class Cache {
     const told = lasting(reply, limits, isOwn)
     if (told === undefined) return reply
     const entries = kind === 'success' ? this.#success : this.#denial
-    this.#put(entries, query, variant, asCached(told.reply, isForwarded(reply)), count, told.seconds * 1000)
-    return told.reply
+    const place = this.#put(entries, query, variant, asCached(told.reply, isForwarded(reply)), count, told.seconds * 1000)
+    // What hits tell of data of our own is what the first asker is told, and written already.
+    return place > 0 && isOwn && reply.problem === undefined ? entries.toldAs(place, query.question, told.reply) : told.reply
   }
 
   /** A failure never takes the place of an answer. Upstreams fail where they are asked without RD for what they do not know. */
@@ -167,14 +171,14 @@ export class Cache {
     this.#put(this.#denial, query, variant, asCached(reply, isForwarded(reply)), count, servfailMs)
   }
 
-  /** Keeps a reply as hits tell it. */
-  #put(entries: Entries, query: Query, variant: number, reply: Message, count: number, lastsMs: number): void {
+  /** Keeps a reply as hits tell it; gives its place, or 0 where it cannot be kept. */
+  #put(entries: Entries, query: Query, variant: number, reply: Message, count: number, lastsMs: number): number {
     const reads = readsOf(query, reply)
-    if (this.#marks.touch(reads, count)) return
+    if (this.#marks.touch(reads, count)) return 0
     const block = pack(query.question, reply)
-    if (block === undefined) return
+    if (block === undefined) return 0
     const since = this.#host.clock.monotonic()
-    entries.put({
+    return entries.put({
       question: query.question,
       variant,
       block,

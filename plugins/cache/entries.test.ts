@@ -33,12 +33,18 @@ function filled(count: number, capacity: number, { times = 1, most = 4 * SEGMENT
   entries.bound(capacity, evictions, 0)
   for (let i = 0; i < count; i++) entries.put(entry(`${i}`, { reads: [i % 7], text: 'x'.repeat(200), times }))
   const place = (name: string, now = 0): number => entries.find(question(name), 0, now)
-  return { entries, evictions, marks, has: (name, now) => place(name, now) !== 0, use: (name) => void entries.use(place(name), 0, false) }
+  return {
+    entries,
+    evictions,
+    marks,
+    has: (name, now) => place(name, now) !== 0,
+    use: (name) => void entries.use(place(name), question(name), 0, false)
+  }
 }
 
 /** The text of the entry at a place. */
 function textAt(entries: Entries, place: number, now = 0): unknown {
-  const [text] = entries.use(place, now, false).answer[0]!.rdata as readonly Uint8Array[]
+  const [text] = entries.use(place, question('x'), now, false).answer[0]!.rdata as readonly Uint8Array[]
   return Buffer.from(text!).toString()
 }
 
@@ -51,6 +57,11 @@ describe('entries', () => {
   test('are none where none may be', () => {
     const { entries, evictions } = filled(10, 0)
     expect([entries.size, evictions.value, entries.octets]).toEqual([0, 0, 0])
+  })
+
+  test('may be any number, of which no more are kept than there is room for', () => {
+    const { entries, has } = filled(3, 0x7fffffff, { most: 2 ** 45 })
+    expect([entries.size, has('2')]).toEqual([3, true])
   })
 
   test('are bounded otherwise when that changes, and what has to go goes', () => {

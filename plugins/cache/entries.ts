@@ -1,4 +1,4 @@
-import { type Origin, PackedReply, type PackedSource, type Question } from 'skein/plugin'
+import { type Message, type Origin, PackedReply, type PackedSource, type Question } from 'skein/plugin'
 import { SEGMENT_OCTETS, type Segment, SegmentLog } from './log.js'
 import type { Marks } from './marks.js'
 
@@ -40,6 +40,8 @@ const USED = 2
 const KEY_TAIL = 5
 /** Beyond so many upstreams an entry does not tell which it is from. */
 const MOST_UPSTREAMS = 1000
+/** More are not kept, whatever the capacity: the index of so many takes a gigabyte. */
+const MOST_ENTRIES = 2 ** 26
 /** An entry that was asked for stays where another could go, so often in a row. */
 const MOST_MOVES = 16
 
@@ -67,7 +69,8 @@ export class Entries implements PackedSource {
   }
 
   /** Bounds their number otherwise, and counts what goes elsewhere from now on. */
-  bound(capacity: number, evictions: { value: number }, now: number): void {
+  bound(wanted: number, evictions: { value: number }, now: number): void {
+    const capacity = Math.min(wanted, MOST_ENTRIES)
     this.#evictions = evictions
     while (this.#size > capacity) this.#evict(now)
     if (capacity === this.#capacity) return
@@ -107,13 +110,21 @@ export class Entries implements PackedSource {
     }
   }
 
-  /** The reply at a place that was found, for as long as nothing is put; it counts as asked for. */
-  use(place: number, now: number, keepsTtl: boolean): PackedReply {
+  /** The reply at the place that was found for a question, for as long as nothing is put; it counts as asked for. */
+  use(place: number, question: Question, now: number, keepsTtl: boolean): PackedReply {
     const { octets, integers, floats } = this.#log.segmentOf(place)
     const at = this.#log.offsetOf(place)
-    integers[(at + STATE) >> 2] = USED
+    // To write where it says so already would cost a transfer between caches of the processor.
+    if (integers[(at + STATE) >> 2] !== USED) integers[(at + STATE) >> 2] = USED
     const seconds = keepsTtl ? 0 : Math.floor((now - floats[(at + SINCE) >> 3]!) / 1000)
-    return new PackedReply(octets, at + integers[(at + BLOCK) >> 2]!, seconds, ABOUT, this, place)
+    return new PackedReply(octets, at + integers[(at + BLOCK) >> 2]!, question, seconds, ABOUT, this, place)
+  }
+
+  /** The reply at a place as whoever asked first is told it, for as long as nothing is put. */
+  toldAs(place: number, question: Question, { why, origin }: Message): PackedReply {
+    const { octets, integers } = this.#log.segmentOf(place)
+    const at = this.#log.offsetOf(place)
+    return new PackedReply(octets, at + integers[(at + BLOCK) >> 2]!, question, 0, { why }, { originOf: () => origin! }, place)
   }
 
   originOf(place: number): Origin {
@@ -179,7 +190,7 @@ export class Entries implements PackedSource {
   }
 
   clear(): void {
-    this.#index.fill(0)
+    this.#index = new Int32Array(this.#index.length)
     this.#log.clear()
     this.#size = 0
     this.#liveOctets = 0

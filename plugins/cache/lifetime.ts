@@ -24,7 +24,7 @@ export function lasting(reply: Message, limits: Pick<Limits, 'most' | 'least'>, 
       const given = ttlOf(record)
       const ttl = given === 0 && !limits.least.isWritten ? 0 : Math.min(Math.max(given, least), most)
       seconds = Math.min(seconds, ttl)
-      return withTtl(record, ttl)
+      return ttl === record.ttl ? record : withTtl(record, ttl)
     })
   const parts = {
     answer: bounded(reply.answer, ({ ttl }) => ttl),

@@ -5,6 +5,8 @@ export const SEGMENT_OCTETS = 256 * 1024
 /** Everything stands at multiples of so many octets. */
 const UNIT = 8
 const UNITS = SEGMENT_OCTETS / UNIT
+/** Places are numbers of 31 bits. */
+const MOST_SEGMENTS = Math.floor(0x7fffffff / UNITS)
 
 /** The octets of one segment, seen as numbers too. */
 export interface Segment {
@@ -26,7 +28,7 @@ export class SegmentLog {
 
   /** `most` octets at most, but two segments. */
   constructor(most: number) {
-    this.#most = Math.max(2, Math.floor(most / SEGMENT_OCTETS))
+    this.#most = Math.min(MOST_SEGMENTS, Math.max(2, Math.floor(most / SEGMENT_OCTETS)))
   }
 
   /** What is taken from the system. */

@@ -33,9 +33,13 @@ export function addressPath(lookup: Lookup, outside: Outside, name: string, type
 function follow(lookup: Lookup, outside: Outside, name: string, owner: string, type: AddressType, seen: readonly string[]): Path {
   if (seen.length > MAX_CNAMES || seen.includes(name)) return NOTHING
   if (!outside.follows() || !lookup.mayLook(name)) return TOO_FAR
-  const services = lookup.services(name).filter((service): service is NamedService => service.host !== undefined)
+  const services = withHosts(lookup.services(name))
   const [first] = services
   if (first === undefined) return NOTHING
+  // Mostly it is one address.
+  if (services.length === 1 && first.host.kind === type) {
+    return { records: [{ owner, type, ttl: first.ttl, rdata: first.host.address }], failed: false }
+  }
   const path = [...seen, name]
   const alias = onlyName(services)
   if (alias === undefined) return flattened(lookup, outside, services, owner, type, path)
@@ -45,6 +49,11 @@ function follow(lookup: Lookup, outside: Outside, name: string, owner: string, t
   const target = leadsTo(lookup, outside, alias, type, path)
   if (target.path.records.length === 0 && !target.standsAlone) return target.path
   return { records: [{ owner, type: 'CNAME', ttl, rdata: alias }, ...target.path.records], failed: target.path.failed }
+}
+
+function withHosts(services: readonly Service[]): readonly NamedService[] {
+  const hasHost = (service: Service): service is NamedService => service.host !== undefined
+  return services.every(hasHost) ? services : services.filter(hasHost)
 }
 
 /** The host name that all services have, or undefined. */

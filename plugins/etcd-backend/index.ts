@@ -112,7 +112,7 @@ class Backend {
     const { reads, revision } = lookup.reading
     if (parts.rcode === 'NXDOMAIN' && this.#fallsThrough(query)) return passOn(query, { reads, revision }, next)
     const all = outside.reads.length === 0 ? reads : [...reads, ...outside.reads]
-    return query.reply({ ...parts, origin: { kind: 'store', reads: all, revision } })
+    return query.reply(parts, { kind: 'store', reads: all, revision })
   }
 
   /** Addresses of targets are a courtesy: an answer that is whole without them does not wait long for servers that are silent. */

@@ -32,11 +32,19 @@ export interface Source {
   readonly cut: (key: Key) => void
 }
 
-/** The key of a name: its labels from right to left, below the path. */
+/** The key of a canonical name: its labels from right to left, below the path. */
 export function keyOf(path: Key, name: string): Key {
   const key = path.slice()
-  const labels = labelsOf(name)
-  for (let i = labels.length - 1; i >= 0; i--) key.push(labels[i]!)
+  if (name.includes('\\')) {
+    for (const label of labelsOf(name).reverse()) key.push(label)
+    return key
+  }
+  // Without escapes labels are what stands between the dots.
+  for (let end = name.length - 1; end > 0; ) {
+    const dot = name.lastIndexOf('.', end - 1)
+    key.push(name.slice(dot + 1, end))
+    end = dot
+  }
   return key
 }
 
@@ -53,6 +61,8 @@ export class Lookup {
   readonly source: Source
   readonly #reading: Reading
   readonly #now: number
+  /** How many segments the apex has. */
+  readonly #fixed: number
   // Most queries look at one name only.
   #first: Found | undefined
   #others: Map<string, Found> | undefined
@@ -63,6 +73,7 @@ export class Lookup {
     this.source = source
     this.apex = apex
     this.#now = now
+    this.#fixed = source.path.length + countLabels(apex)
   }
 
   get reading(): Reading {
@@ -75,7 +86,7 @@ export class Lookup {
     const known = this.#known(name)
     if (known !== undefined) return known.exists
     const base = this.#baseOf(keyOf(this.source.path, name))
-    return base.length === this.#fixed() || this.#reading.has(base)
+    return base.length === this.#fixed || this.#reading.has(base)
   }
 
   /** The services at a name and below it, `*` and `any` in it matching one label each: of the first {@link MOST_KEYS} keys. */
@@ -132,18 +143,13 @@ export class Lookup {
     const entries = isCut ? found.slice(0, MOST_KEYS) : found
     this.#keys += entries.length
     const matching = base === key ? entries : entries.filter((entry) => matches(entry.key, key, base.length))
-    return { name, exists: entries.length > 0 || base.length === this.#fixed(), all: this.#read(matching), isCut }
+    return { name, exists: entries.length > 0 || base.length === this.#fixed, all: this.#read(matching), isCut }
   }
 
   /** What is right of the topmost wildcard, or all of it. A label of the zone is none. */
   #baseOf(key: Key): Key {
-    for (let i = this.#fixed(); i < key.length; i++) if (isWildcard(key[i]!)) return key.slice(0, i)
+    for (let i = this.#fixed; i < key.length; i++) if (isWildcard(key[i]!)) return key.slice(0, i)
     return key
-  }
-
-  /** How many segments the apex has. */
-  #fixed(): number {
-    return this.source.path.length + countLabels(this.apex)
   }
 
   #read(entries: readonly Entry[]): Service[] {

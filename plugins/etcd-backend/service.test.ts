@@ -47,6 +47,7 @@ describe('a value is a service', () => {
       { host: { kind: 'A', address: '192.0.2.1' }, port: 1, targetStrip: 2, mail: true }
     ],
     ['{"host":"192.0.2.1","Host":null}', { host: { kind: 'A', address: '192.0.2.1' } }],
+    ['{"Port":"x","port":5,"PORT":null}', { port: 5 }],
     ['{"text":"a\\\\b\\"\\u0000\\n"}', { text: 'a\\b"\0\n' }],
     ['{"ttl":0}', { ttl: 3600 }],
     ['{"ttl":2147483647}', { ttl: 2147483647 }],

@@ -35,9 +35,17 @@ export class ServiceProblem {
 const MAX_16 = 0xffff
 const MAX_TTL = 0x7fffffff
 
-/** The fields of SkyDNS's JSON, in lower case: Go's decoder takes them in any. */
+/** What a value says of a service, yet to be checked. */
 interface Fields {
-  readonly [field: string]: unknown
+  ttl: unknown
+  host: unknown
+  port: unknown
+  priority: unknown
+  weight: unknown
+  text: unknown
+  mail: unknown
+  targetstrip: unknown
+  group: unknown
 }
 
 /** Reads an entry's value; `now` in milliseconds bounds the TTL by what is left of the key's lease. */
@@ -49,7 +57,7 @@ export function readService(entry: Entry, defaultTtl: number, now: number): Serv
     return new ServiceProblem('is no JSON')
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return new ServiceProblem('is no JSON object')
-  const fields = folded(value as Fields)
+  const fields = fieldsOf(value as Readonly<Record<string, unknown>>)
   try {
     const ttl = number(fields, 'ttl', MAX_TTL) || defaultTtl
     const left = entry.expires === undefined ? ttl : Math.max(0, Math.ceil((entry.expires - now) / 1000))
@@ -72,30 +80,33 @@ export function readService(entry: Entry, defaultTtl: number, now: number): Serv
   }
 }
 
-function folded(value: Fields): Fields {
-  // Nearly all values are written in lower case: nothing is copied then.
-  if (Object.keys(value).every((field) => field.toLowerCase() === field)) return value
-  const fields: Record<string, unknown> = Object.create(null)
-  for (const [field, content] of Object.entries(value)) if (content !== null) fields[field.toLowerCase()] = content
+/** The fields of SkyDNS's JSON, whose names Go's decoder takes in any case. Of one that comes twice the last counts, and null is as if it was left out. */
+function fieldsOf(value: Readonly<Record<string, unknown>>): Fields {
+  const fields: Fields = { ttl: 0, host: '', port: 0, priority: 0, weight: 0, text: '', mail: false, targetstrip: 0, group: '' }
+  for (const field in value) {
+    const content = value[field]
+    const name = field.toLowerCase()
+    if (content !== null && Object.hasOwn(fields, name)) fields[name as keyof Fields] = content
+  }
   return fields
 }
 
-function number(fields: Fields, field: string, max: number): number {
-  const value = fields[field] ?? 0
+function number(fields: Fields, field: keyof Fields, max: number): number {
+  const value = fields[field]
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > max) {
     throw new ServiceProblem(`has ${field} ${shownValue(value)}, expected a whole number from 0 to ${max}`)
   }
   return value
 }
 
-function string(fields: Fields, field: string): string {
-  const value = fields[field] ?? ''
+function string(fields: Fields, field: keyof Fields): string {
+  const value = fields[field]
   if (typeof value !== 'string') throw new ServiceProblem(`has ${field} ${shownValue(value)}, expected text in quotes`)
   return value
 }
 
-function boolean(fields: Fields, field: string): boolean {
-  const value = fields[field] ?? false
+function boolean(fields: Fields, field: keyof Fields): boolean {
+  const value = fields[field]
   if (typeof value !== 'boolean') throw new ServiceProblem(`has ${field} ${shownValue(value)}, expected true or false`)
   return value
 }

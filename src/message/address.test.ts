@@ -74,3 +74,40 @@ test('any text is an address exactly where Node says so', () => {
     { numRuns: 5000 }
   )
 })
+
+test('takes for an IPv4 address what Node takes for one', () => {
+  const part = fc.constantFrom(
+    '',
+    '0',
+    '00',
+    '01',
+    '9',
+    '10',
+    '99',
+    '199',
+    '249',
+    '255',
+    '256',
+    '300',
+    '1000',
+    '-1',
+    '+1',
+    ' 1',
+    '1 ',
+    'a',
+    '1e1',
+    '１'
+  )
+  fc.assert(
+    fc.property(fc.array(part, { minLength: 2, maxLength: 5 }), (parts) => {
+      const text = parts.join('.')
+      const octets = ipv4Octets(text)
+      expect(octets !== undefined, text).toBe(isIPv4(text))
+      if (octets !== undefined) expect(ipv4Text(octets)).toBe(text)
+    }),
+    { numRuns: 5000 }
+  )
+  for (const text of ['0.0.0.0', '255.255.255.255', '1.2.3.4.', '.1.2.3', '1..2.3', '1.2.3.4.5', '1.2.3.4a', '1.2.3']) {
+    expect(ipv4Octets(text) !== undefined, text).toBe(isIPv4(text))
+  }
+})

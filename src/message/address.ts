@@ -1,17 +1,36 @@
 /** IP addresses as text and as octets. */
-import { isIP, isIPv4 } from 'node:net'
+import { isIP } from 'node:net'
+
+const DOT = 0x2e
 
 /** The four octets of a dotted quad as `net.isIPv4` takes it, or undefined. */
 export function ipv4Octets(text: string): Uint8Array | undefined {
-  if (!isIPv4(text)) return undefined
   const octets = new Uint8Array(4)
-  let at = 0
+  return putIpv4(text, octets, 0) ? octets : undefined
+}
+
+/** Puts {@link ipv4Octets} to `at` of `to`; false where there are none. */
+export function putIpv4(text: string, to: Uint8Array, at: number): boolean {
+  let octet = 0
+  let digits = 0
+  let dots = 0
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)
-    if (code === 0x2e) at++
-    else octets[at] = octets[at]! * 10 + code - 0x30
+    if (code === DOT) {
+      if (digits === 0 || dots === 3) return false
+      to[at + dots++] = octet
+      octet = 0
+      digits = 0
+      continue
+    }
+    // No zero stands before another digit: some read that as octal.
+    if (code < 0x30 || code > 0x39 || (digits > 0 && octet === 0)) return false
+    octet = octet * 10 + code - 0x30
+    digits++
+    if (octet > 255) return false
   }
-  return octets
+  to[at + 3] = octet
+  return dots === 3 && digits > 0
 }
 
 /** The sixteen octets of an IPv6 address without zone (RFC 4291 §2.2), or undefined. */

@@ -89,17 +89,25 @@ export class Message {
   /** The header's bits, with the lower four of the rcode. */
   readonly flags: number
   readonly why: string | undefined
-  readonly #about: Pick<MessageParts, 'origin' | 'problem' | 'extendedErrors'>
-  readonly #parts: MessageParts | undefined
+  readonly #about: Pick<MessageParts, 'problem' | 'extendedErrors'>
+  readonly #origin: Origin | undefined
+  readonly #parts: Partial<MessageParts> | undefined
   #rcode: Rcode | undefined
   #question: Question | undefined
   #sections: Sections | undefined
 
-  protected constructor(octets: Uint8Array | undefined, flags: number, about: Partial<MessageParts>, parts?: MessageParts) {
+  protected constructor(
+    octets: Uint8Array | undefined,
+    flags: number,
+    about: Partial<MessageParts>,
+    parts?: Partial<MessageParts>,
+    origin = about.origin
+  ) {
     this.octets = octets
     this.flags = flags
     this.why = about.why
     this.#about = about
+    this.#origin = origin
     this.#parts = parts
     this.#rcode = about.rcode
   }
@@ -112,7 +120,13 @@ export class Message {
 
   /** A message made here; its question is the asker's. */
   static of(parts: MessageParts): Message {
-    return new Message(undefined, (parts.flags & ~0xf) | (parts.rcode === undefined ? 0 : rcodeNumber(parts.rcode) & 0xf), parts, parts)
+    return Message.made(parts.flags, parts)
+  }
+
+  /** {@link Message.of}, where flags and origin stand apart: nothing is copied. */
+  static made(flags: number, parts: Partial<MessageParts>, origin = parts.origin): Message {
+    const rcode = parts.rcode === undefined ? 0 : rcodeNumber(parts.rcode) & 0xf
+    return new Message(undefined, (flags & ~0xf) | rcode, parts, parts, origin)
   }
 
   /** The question of a received message; throws FormatError where it has not exactly one. */
@@ -126,7 +140,7 @@ export class Message {
   }
 
   get origin(): Origin | undefined {
-    return this.#about.origin
+    return this.#origin
   }
 
   /** What went wrong, for the log; the client does not see it. */

@@ -12,7 +12,7 @@ const NOWHERE = { originOf: (number: number) => ({ kind: 'cache', revision: numb
 /** A reply that was packed, among other octets. */
 function packed(reply: Message, { seconds = 0, asked = question, octets = new Uint8Array(300_000) } = {}): PackedReply {
   octets.set(pack(asked, reply)!, 1001)
-  return new PackedReply(octets, 1001, seconds, { why: 'cached' }, NOWHERE, 7)
+  return new PackedReply(octets, 1001, asked, seconds, { why: 'cached' }, NOWHERE, 7)
 }
 
 const of = (parts: Partial<MessageParts>): Message => Message.of({ flags: QR, ...parts })
@@ -114,7 +114,25 @@ describe('addresses are shuffled', () => {
   })
 })
 
+test('addresses of class ANY, some without rdata, stay where they are', () => {
+  const record = (...rdata: number[]) => ({ owner: Uint8Array.of(0xc0, 12), type: 1, klass: 255, ttl: 60, rdata: Uint8Array.from(rdata) })
+  const octets = plainMessage(Uint8Array.of(1, 0x61, 0), [[record(192, 0, 2, 1), record()], [], []])
+  const received = Message.fromOctets(octets)
+  expect(received.answer.map(({ type, class: of }) => [type, of])).toEqual([
+    ['A', 'ANY'],
+    ['A', 'ANY']
+  ])
+  const reply = packed(received, { asked: received.question }).withAddressesShuffled({ below: () => 0 }) as PackedReply
+  const to = new Uint8Array(512).fill(0xee)
+  reply.copyTo(to, received.question)
+  expect(Buffer.from(to.subarray(12, reply.length))).toEqual(octets.subarray(12))
+})
+
 test.each<[string, Partial<MessageParts>]>([
+  [
+    'options longer than any',
+    { rcode: 'SERVFAIL', extendedErrors: Array.from({ length: 3 }, () => ({ code: 0, text: '\ufffd'.repeat(20_000) })) }
+  ],
   ['an address that is none', { answer: [address('a.example.org.', 999)] }],
   [
     'more than a message has room for',

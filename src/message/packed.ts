@@ -60,6 +60,7 @@ function packed(question: Question, reply: Message): Uint8Array | undefined {
   put16(8, rcode)
   put16(10, writer.pointsToQuestion ? 1 : 0)
   let at = putOptions(PREFIX + writer.at, reply)
+  if (at === 0) return undefined
   put16(4, starts.length)
   // The fields of a record stand behind its owner: type, class, TTL, the length of its rdata.
   const fields = starts.map((start) => skipName(message, start))
@@ -72,9 +73,12 @@ function packed(question: Question, reply: Message): Uint8Array | undefined {
   return block.subarray(0, at)
 }
 
+/** Gives where they end; 0 where they are more than any OPT record has, as text that was not UTF-8 grows where it is read. */
 function putOptions(offset: number, reply: Message): number {
+  const options = errorOptions(reply.rcode === 'NOERROR' ? reply.extendedErrors : reasonsOf(reply))
+  if (options.reduce((sum, [, payload]) => sum + 4 + payload.length, 0) > MESSAGE_OCTETS) return 0
   let at = offset
-  for (const [code, payload] of errorOptions(reply.rcode === 'NOERROR' ? reply.extendedErrors : reasonsOf(reply))) {
+  for (const [code, payload] of options) {
     at = put16(put16(at, code), payload.length)
     block.set(payload, at)
     at += payload.length
@@ -86,8 +90,11 @@ function putOptions(offset: number, reply: Message): number {
 function putSets(offset: number, records: readonly ResourceRecord[], fields: readonly number[], first: number): number {
   let at = offset
   for (const places of addressSets(records)) {
+    const sizes = places.map((place) => u16(message, fields[first + place]! + 8))
+    // Of class ANY or NONE they may be empty: what cannot change places stays where it is.
+    if (sizes.some((size) => size !== sizes[0])) continue
     at = put16(at, places.length)
-    at = put16(at, u16(message, fields[first + places[0]!]! + 8))
+    at = put16(at, sizes[0]!)
     for (const place of places) at = put16(at, fields[first + place]! + 10)
   }
   return at
@@ -101,7 +108,7 @@ function put16(at: number, value: number): number {
 
 /** Why replies out of a cache are so; one for all of them. */
 export interface About {
-  readonly why: string
+  readonly why: string | undefined
 }
 
 /** Who has the octets of packed replies, and knows where each comes from. */
@@ -117,6 +124,7 @@ export interface PackedSource {
 export class PackedReply extends Message {
   #block: Uint8Array
   #at: number
+  readonly #asked: Question
   readonly #seconds: number
   #source: PackedSource | undefined
   readonly #number: number
@@ -125,11 +133,12 @@ export class PackedReply extends Message {
   #read: Sections | undefined
   #errors: readonly ExtendedError[] | undefined
 
-  /** `seconds` is how old it is. `source` tells its origin by `number`. */
-  constructor(octets: Uint8Array, at: number, seconds: number, about: About, source: PackedSource, number: number) {
+  /** `asked` is the question that it was found for, `seconds` how old it is. `source` tells its origin by `number`. */
+  constructor(octets: Uint8Array, at: number, asked: Question, seconds: number, about: About, source: PackedSource, number: number) {
     super(undefined, u16(octets, at + PREFIX + 2), about)
     this.#block = octets
     this.#at = at
+    this.#asked = asked
     this.#seconds = seconds
     this.#source = source
     this.#number = number
@@ -145,9 +154,12 @@ export class PackedReply extends Message {
     return u16(this.#block, this.#at + 2)
   }
 
-  /** Whether it looks the same however the question is spelled, but for the question. */
-  get hasOwnNames(): boolean {
-    return this.#block[this.#at + 11] === 0
+  /**
+   * Whether its octets answer this question, but for the spelling of the name. To another one, which a layer may have been asked that
+   * changed it, they do not: names in them point into their own.
+   */
+  isFor(question: Question): boolean {
+    return question === this.#asked && (question.isLower || this.#block[this.#at + 11] === 0)
   }
 
   /** Whether its rcode needs no OPT record. */

@@ -91,7 +91,7 @@ export class Question {
 
   /** Canonical: lower case. */
   get qname(): string {
-    this.#qname ??= this.name.toLowerCase()
+    this.#qname ??= this.isLower ? this.name : this.name.toLowerCase()
     return this.#qname
   }
 

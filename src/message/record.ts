@@ -1,7 +1,7 @@
 /** Resource records: as plugins write them, and as they are read in place from a message. */
-import { ipv4Octets, ipv4Text, ipv6Octets, ipv6Text } from './address.js'
+import { ipv4Text, ipv6Octets, ipv6Text, putIpv4 } from './address.js'
 import { type CodecRdata, decodeRdata, encodeRdata, isCodecType } from './codec.js'
-import { nameEnd, nameOctets, RecordError, readName } from './name.js'
+import { nameEnd, RecordError, readName, writeName } from './name.js'
 import { copyOctets, lastName, plainRdata } from './rdata.js'
 import { className, classNumber, type RRClass, type RRType, typeName, typeNumber } from './registry.js'
 
@@ -138,34 +138,67 @@ export function readRdata(octets: Uint8Array, type: number, start: number, end: 
   }
 }
 
+/** Room for what {@link putRdata} puts: two names, of which {@link writeName} wants 320 octets each, and the numbers of an SOA. */
+export const RDATA_ROOM = 660
+
+const room = new Uint8Array(RDATA_ROOM)
+
 /** The octets of a record's rdata, names written whole. Throws RecordError where it cannot be on the wire. */
 export function rdataOctets(record: ResourceRecord): Uint8Array {
   if (record.rdata instanceof Uint8Array) return record.rdata
+  if (record.type === 'TXT') return strings(record, record.rdata)
+  const length = putRdata(record, room)
+  return length === undefined ? codecOctets(record) : room.slice(0, length)
+}
+
+/**
+ * Puts {@link rdataOctets} to the start of `to`, and gives their number; undefined of rdata that is octets already, and of the types
+ * that are not served every second.
+ */
+export function putRdata(record: ResourceRecord, to: Uint8Array): number | undefined {
+  if (record.rdata instanceof Uint8Array) return undefined
   switch (record.type) {
     case 'A':
-      return ipv4Octets(record.rdata) ?? refuse(record, 'an IPv4 address')
+      // Plugins in plain JavaScript may give anything.
+      return typeof record.rdata === 'string' && putIpv4(record.rdata, to, 0) ? 4 : refuse(record, 'an IPv4 address')
     case 'AAAA':
-      return ipv6Octets(record.rdata) ?? refuse(record, 'an IPv6 address')
+      to.set(ipv6Octets(record.rdata) ?? refuse(record, 'an IPv6 address'))
+      return 16
     case 'NS':
     case 'CNAME':
     case 'PTR':
     case 'DNAME':
-      return nameOctets(record.rdata)
+      return writeName(record.rdata, to, 0)
     case 'MX':
-      return Buffer.concat([u16s(record, record.rdata.preference), nameOctets(record.rdata.exchange)])
+      put16(record, record.rdata.preference, to, 0)
+      return 2 + writeName(record.rdata.exchange, to, 2)
     case 'SRV': {
       const { priority, weight, port, target } = record.rdata
-      return Buffer.concat([u16s(record, priority, weight, port), nameOctets(target)])
+      put16(record, priority, to, 0)
+      put16(record, weight, to, 2)
+      put16(record, port, to, 4)
+      return 6 + writeName(target, to, 6)
     }
-    case 'SOA': {
-      const { mname, rname, serial, refresh, retry, expire, minimum } = record.rdata
-      return Buffer.concat([nameOctets(mname), nameOctets(rname), u32s(record, serial, refresh, retry, expire, minimum)])
-    }
-    case 'TXT':
-      return strings(record, record.rdata)
+    case 'SOA':
+      return putSoa(record, record.rdata, to)
     default:
-      return codecOctets(record)
+      return undefined
   }
+}
+
+function putSoa(
+  record: ResourceRecord,
+  { mname, rname, serial, refresh, retry, expire, minimum }: OwnRdata['SOA'],
+  to: Uint8Array
+): number {
+  let at = writeName(mname, to, 0)
+  at += writeName(rname, to, at)
+  put32(record, serial, to, at)
+  put32(record, refresh, to, at + 4)
+  put32(record, retry, to, at + 8)
+  put32(record, expire, to, at + 12)
+  put32(record, minimum, to, at + 16)
+  return at + 20
 }
 
 function codecOctets(record: ResourceRecord): Uint8Array {
@@ -173,22 +206,18 @@ function codecOctets(record: ResourceRecord): Uint8Array {
   return encodeRdata(record.type, record.rdata as never) ?? refuse(record, `the fields of ${record.type}`)
 }
 
-function u16s(record: ResourceRecord, ...numbers: number[]): Uint8Array {
-  const octets = Buffer.alloc(numbers.length * 2)
-  for (const [index, number] of numbers.entries()) {
-    if (!Number.isInteger(number) || number < 0 || number > 0xffff) refuse(record, 'numbers from 0 to 65535')
-    octets.writeUInt16BE(number, index * 2)
-  }
-  return octets
+function put16(record: ResourceRecord, number: number, to: Uint8Array, at: number): void {
+  if (!Number.isInteger(number) || number < 0 || number > 0xffff) refuse(record, 'numbers from 0 to 65535')
+  to[at] = number >> 8
+  to[at + 1] = number & 0xff
 }
 
-function u32s(record: ResourceRecord, ...numbers: number[]): Uint8Array {
-  const octets = Buffer.alloc(numbers.length * 4)
-  for (const [index, number] of numbers.entries()) {
-    if (!Number.isInteger(number) || number < 0 || number > 0xffffffff) refuse(record, 'numbers from 0 to 4294967295')
-    octets.writeUInt32BE(number, index * 4)
-  }
-  return octets
+function put32(record: ResourceRecord, number: number, to: Uint8Array, at: number): void {
+  if (!Number.isInteger(number) || number < 0 || number > 0xffffffff) refuse(record, 'numbers from 0 to 4294967295')
+  to[at] = number >>> 24
+  to[at + 1] = (number >>> 16) & 0xff
+  to[at + 2] = (number >>> 8) & 0xff
+  to[at + 3] = number & 0xff
 }
 
 function strings(record: ResourceRecord, texts: readonly (string | Uint8Array)[]): Uint8Array {

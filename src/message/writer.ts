@@ -1,7 +1,8 @@
 /** Writes a message into a buffer that somebody else owns, with names compressed (RFC 1035 §4.1.4). */
 import { copyName, FormatError, HEADER_OCTETS, nameOctets, RecordError, writeName } from './name.js'
+import type { Question } from './question.js'
 import { fieldEnd, mayBeEmpty, shapeOf } from './rdata.js'
-import { classNumberOf, type ResourceRecord, rdataOctets, typeNumberOf, WireRecord } from './record.js'
+import { classNumberOf, putRdata, RDATA_ROOM, type ResourceRecord, rdataOctets, typeNumberOf, WireRecord } from './record.js'
 import { TYPE_OPT } from './registry.js'
 
 const SLOTS = 2048
@@ -15,6 +16,9 @@ const MAX_TTL = 0x7fffffff
 const plain = new Uint8Array(330)
 const starts = new Uint8Array(128)
 const slots = new Uint16Array(128)
+
+/** The rdata of one record, names written whole. */
+const made = new Uint8Array(RDATA_ROOM)
 
 /** An EDNS option: its code and payload (RFC 6891 §6.1.2). */
 export type EdnsOption = readonly [code: number, payload: Uint8Array]
@@ -31,6 +35,9 @@ export class Writer {
   /** Whether a name in rdata points into the question, and is spelled as that is. */
   pointsToQuestion = false
   #questionEnd = 0
+  /** The name that is asked for, where that is known as text, and whether its labels are remembered yet: few answers need them. */
+  #qname: string | undefined
+  #isQuestionKnown = true
   /** The lowest offset that the name found last is read from. */
   #lowest = 0
   #names = new Uint16Array(SLOTS)
@@ -48,6 +55,8 @@ export class Writer {
     this.at = HEADER_OCTETS
     this.pointsToQuestion = false
     this.#questionEnd = 0
+    this.#qname = undefined
+    this.#isQuestionKnown = true
   }
 
   /** Sets one of the four counts: 4 question, 6 answer, 8 authority, 10 additional. */
@@ -63,11 +72,20 @@ export class Writer {
   /** Copies the octets of a question section of one question, as it was asked. */
   question(octets: Uint8Array): void {
     this.octets.set(octets, this.at)
-    const from = this.at
-    this.at += octets.length
-    plain.set(octets.subarray(0, octets.length - 4))
-    this.#remember(from, scanLabels())
+    this.#hasQuestion(octets.length)
+  }
+
+  /** The same of a question that was read, behind the header. `qname` is what records that it owns say as their owner. */
+  asked(question: Question, qname: string): void {
+    question.copyTo(this.octets)
+    this.#hasQuestion(question.end - HEADER_OCTETS)
+    if (qname !== '.') this.#qname = qname
+  }
+
+  #hasQuestion(length: number): void {
+    this.at += length
     this.#questionEnd = this.at
+    this.#isQuestionKnown = false
     this.count(4, 1)
   }
 
@@ -117,17 +135,30 @@ export class Writer {
   }
 
   #made(record: ResourceRecord, ttl: number): boolean {
-    const rdata = rdataOctets(record)
+    const length = putRdata(record, made)
+    const rdata = length === undefined ? rdataOctets(record) : made
     const type = typeNumberOf(record)
     const klass = classNumberOf(record)
-    writeName(record.owner, plain, 0)
-    if (!this.#name(true, true) || !this.#fixed(type, klass, ttl)) return false
+    if (!this.#owner(record.owner) || !this.#fixed(type, klass, ttl)) return false
     try {
-      return this.#rdata(rdata, type, klass, 0, rdata.length)
+      return this.#rdata(rdata, type, klass, 0, length ?? rdata.length)
     } catch (error) {
       if (!(error instanceof FormatError)) throw error
       throw new RecordError(`the rdata of ${record.owner} ${record.type} is malformed: ${error.message}`, { cause: error })
     }
+  }
+
+  #owner(owner: string): boolean {
+    if (owner === this.#qname) return this.#pointer(HEADER_OCTETS)
+    writeName(owner, plain, 0)
+    return this.#name(true, true)
+  }
+
+  #pointer(target: number): boolean {
+    if (this.at + 2 > this.limit) return false
+    this.#put16(this.at, 0xc000 | target)
+    this.at += 2
+    return true
   }
 
   #copied(record: WireRecord, ttl: number): boolean {
@@ -182,7 +213,8 @@ export class Writer {
    * a name in rdata keeps its own (RFC 4343 §4.1).
    */
   #name(compress: boolean, anyCase: boolean): boolean {
-    const count = scanLabels()
+    if (!this.#isQuestionKnown) this.#rememberQuestion()
+    const count = scanLabels(plain, 0)
     let label = 0
     let pointer = -1
     for (; label < count; label++) {
@@ -204,7 +236,12 @@ export class Writer {
     return true
   }
 
-  /** Remembers where the names now stand that begin with one of the first `count` labels of `plain`. */
+  #rememberQuestion(): void {
+    this.#isQuestionKnown = true
+    this.#remember(HEADER_OCTETS, scanLabels(this.octets, HEADER_OCTETS))
+  }
+
+  /** Remembers where the names now stand that begin with one of the first `count` labels of the name that was scanned. */
   #remember(from: number, count: number): void {
     for (let label = 0; label < count; label++) {
       const offset = from + starts[label]!
@@ -272,17 +309,17 @@ function folded(octet: number): number {
   return octet >= 0x41 && octet <= 0x5a ? octet + 0x20 : octet
 }
 
-/** Fills `starts` and `slots` for the labels of `plain`; gives their number. The root's start stands behind them. */
-function scanLabels(): number {
+/** Fills `starts` and `slots` for the labels of the name at `offset`; gives their number. The root's start stands behind them. */
+function scanLabels(octets: Uint8Array, offset: number): number {
   let count = 0
-  let at = 0
-  for (; plain[at] !== 0; at += plain[at]! + 1) starts[count++] = at
-  starts[count] = at
+  let at = offset
+  for (; octets[at] !== 0; at += octets[at]! + 1) starts[count++] = at - offset
+  starts[count] = at - offset
   // FNV-1a from the right, label by label, so that one pass gives the hash of every ending of the name.
   let hash = 0x811c9dc5
   for (let label = count - 1; label >= 0; label--) {
-    const stop = starts[label + 1]!
-    for (let i = starts[label]!; i < stop; i++) hash = Math.imul(hash ^ folded(plain[i]!), 0x01000193)
+    const stop = offset + starts[label + 1]!
+    for (let i = offset + starts[label]!; i < stop; i++) hash = Math.imul(hash ^ folded(octets[i]!), 0x01000193)
     slots[label] = (hash ^ (hash >>> 15)) & (SLOTS - 1)
   }
   return count

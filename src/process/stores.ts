@@ -80,7 +80,8 @@ export class EmbeddedStores implements StorePool {
     const { EmbeddedStore: Embedded } = await import('../store/embedded.js')
     const store = await Embedded.open(folder, {
       clock: this.#clock,
-      report: (error) => this.#log.error(`the store ${folder}: ${String(error)}`)
+      report: (error) => this.#log.error(`the store ${folder}: ${String(error)}`),
+      tell: (what) => this.#log.info(`the store ${folder}: ${what}`)
     })
     this.#stores.set(folder, { users: 1, store, control: serveControl(store) })
     const told = this.#told

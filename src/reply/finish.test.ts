@@ -78,11 +78,14 @@ function finished(reply: Parameters<Query['reply']>[0] | Message, asked: Asked =
 /** What is sent where the reply comes out of a cache: the same. */
 function replayed(reply: Parameters<Query['reply']>[0] | Message, asked: Asked): Buffer | undefined {
   const sent = new Sent(asked)
-  const block = pack(sent.query.question, reply instanceof Message ? reply : sent.query.reply(reply))
-  if (block === undefined) throw new Error('a reply that cannot be packed')
-  const source = { originOf: () => ({ kind: 'cache' }) }
-  finish(sent.query, new PackedReply(block.slice(), 0, 0, { why: 'cached' }, source, 0), sent, sent.udpSize)
+  finish(sent.query, fromCache(sent.query, reply instanceof Message ? reply : sent.query.reply(reply)), sent, sent.udpSize)
   return sent.reply
+}
+
+function fromCache({ question }: Query, reply: Message): PackedReply {
+  const block = pack(question, reply)
+  if (block === undefined) throw new Error('a reply that cannot be packed')
+  return new PackedReply(block.slice(), 0, question, 0, { why: 'cached' }, { originOf: () => ({ kind: 'cache' }) }, 0)
 }
 
 const address = (i: number, owner = 'a.example.org.'): ResourceRecord => ({ owner, type: 'A', ttl: 5, rdata: `192.0.${i >> 8}.${i & 255}` })
@@ -147,6 +150,24 @@ test('an owner that was asked for points to the question, whose case is the aske
   const reply = finished({ answer: addresses(4, 'A.EXAMPLE.org.') }, { qname: 'a.eXample.ORG.' })
   expect(reply.octets).toHaveLength(12 + 19 + 4 * 16)
   expect(reply.answer[0]!.owner).toBe('a.eXample.ORG.')
+})
+
+test.each(['b.example.org.', 'www.longer.example.org.', 'a.'])(
+  'a reply out of a cache to another question, of %s, says what it says',
+  (other) => {
+    const sent = new Sent({})
+    finish(sent.query, fromCache(sent.query.with({ qname: other }), sent.query.reply({ answer: [address(1, other)] })), sent, sent.udpSize)
+    const reply = Message.fromOctets(sent.reply!)
+    expect([reply.question.name, reply.answer.map(({ owner, rdata }) => [owner, rdata])]).toEqual([
+      'A.example.org.',
+      [[other, '192.0.0.1']]
+    ])
+  }
+)
+
+test('records of the root, asked for itself, have no pointer', () => {
+  const reply = finished({ answer: [address(1, '.'), address(2, '.')] }, { qname: '.' })
+  expect([reply.octets!.length, reply.answer.map(({ owner }) => owner)]).toEqual([12 + 5 + 2 * 15, ['.', '.']])
 })
 
 describe('a reply over UDP has at most', () => {

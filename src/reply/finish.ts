@@ -66,7 +66,7 @@ export function finish(query: Query, reply: Message, out: Outgoing, udpSize: num
 /** Whether a packed reply can go to this client as it is. */
 function fits({ edns, question }: Query, reply: PackedReply, limit: number): boolean {
   const opt = edns === undefined ? 0 : OPT_OCTETS + reply.optionOctets
-  return reply.length + opt <= limit && reply.hasPlainRcode && (question.isLower || reply.hasOwnNames)
+  return reply.length + opt <= limit && reply.hasPlainRcode && reply.isFor(question)
 }
 
 /** Sends a packed reply: the same octets as if it were written anew. */
@@ -96,9 +96,9 @@ function put16(octets: Uint8Array, at: number, value: number): void {
   octets[at + 1] = value & 0xff
 }
 
-function start({ id, question }: Query, octets: Uint8Array, limit: number, flags: number): void {
+function start({ id, question, qname }: Query, octets: Uint8Array, limit: number, flags: number): void {
   writer.begin(octets, limit, id, flags)
-  writer.question(question.octets)
+  writer.asked(question, qname)
 }
 
 /** The rcode that the client gets: one of more than four bits needs an OPT record; without one its lower half would mean something else. */

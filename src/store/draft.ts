@@ -1,3 +1,4 @@
+import { BelowCounts } from './below.js'
 import { foldedOctets, isBelow, type Key, keyOfOctets, pathOfKey, spelledOctets, subtreeEnd } from './key.js'
 import { checkedOctets, MAX_VALUE_OCTETS } from './limits.js'
 import {
@@ -143,20 +144,23 @@ export class Draft {
 
   /** Writes it all in one transaction, and resolves with the revision when the disk has it. */
   async write(): Promise<number> {
+    const counts = new BelowCounts(this.#tables)
     await this.#tables.root.batch(() => {
-      this.#writeStage(this.#entries, this.#tables.entries, 'entry')
+      this.#writeStage(this.#entries, this.#tables.entries, 'entry', counts)
       this.#writeStage(this.#dirs, this.#tables.dirs, 'directory')
+      counts.write()
       writeRevision(this.#tables, this.#committed)
     })
     return this.#committed
   }
 
-  #writeStage(stage: Stage, table: Table, kind: 'entry' | 'directory'): void {
+  #writeStage(stage: Stage, table: Table, kind: 'entry' | 'directory', counts?: BelowCounts): void {
     const { expiries } = this.#tables
     for (const { spelled, stored } of stage.values()) {
       const old = table.get(spelled)
       const expired = old === undefined ? Infinity : expiresOf(old)
       if (expired !== Infinity && expired !== stored?.expires) unawaited(expiries.remove(expiryOctets(expired, kind, spelled)))
+      if ((old === undefined) !== (stored === undefined)) counts?.change(spelled, stored === undefined ? -1 : 1)
       if (stored === undefined) {
         if (old !== undefined) unawaited(table.remove(spelled))
         continue

@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { countBelow } from './below.js'
 import { type StoreClock, systemClock } from './clock.js'
 import { Draft } from './draft.js'
 import { checkFile, prepareFolder, STORE_FILE } from './folder.js'
@@ -8,7 +9,7 @@ import { type FolderLock, lockFolder } from './lock.js'
 import { TableReader } from './reader.js'
 import { readExpiry } from './record.js'
 import { type Entry, StoreError, type StoreReader } from './store.js'
-import { makeStore, openTables, readRevision, type Tables } from './tables.js'
+import { makeStore, openTables, readRevision, renewMark, type Tables } from './tables.js'
 import { Watchers } from './watchers.js'
 
 /** One change of a list that is applied as a whole. */
@@ -25,6 +26,8 @@ export interface StoreOptions {
   readonly lock?: FolderLock
   /** Told of what nobody waits for: a watcher that throws, a purge that the disk refuses. */
   readonly report?: (error: unknown) => void
+  /** Told what was done to the store of an older Skein, in a few words. */
+  readonly tell?: (what: string) => void
 }
 
 interface Planned {
@@ -68,7 +71,9 @@ export class EmbeddedStore implements StoreReader {
     try {
       checkFile(folder)
       if (!existsSync(join(folder, STORE_FILE))) await makeStore(folder)
-      const store = new EmbeddedStore(folder, lock, await openTables(folder), options)
+      const tables = await openTables(folder)
+      if (tables.isOld) await renew(folder, tables, options)
+      const store = new EmbeddedStore(folder, lock, tables, options)
       await store.#purgeAtOpen()
       return store
     } catch (error) {
@@ -221,6 +226,20 @@ export class EmbeddedStore implements StoreReader {
     if (this.#nearest > this.clock.now()) this.#arm()
     else this.transact(() => undefined).catch((error: unknown) => this.#report(error))
   }
+}
+
+/** Makes what the store of an older Skein lacks. Begins anew where it was broken off. */
+async function renew(folder: string, tables: Tables, { tell }: StoreOptions): Promise<void> {
+  try {
+    await countBelow(tables)
+    await renewMark(tables)
+  } catch (error) {
+    const failure = await storeFailure(folder, error)
+    await tables.root.close()
+    throw failure
+  }
+  tables.root.resetReadTxn()
+  tell?.('counted what is below each key: an older Skein cannot open it any more')
 }
 
 /** Tells the database's file from another one of its name. */

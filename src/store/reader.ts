@@ -1,5 +1,16 @@
-import { foldedOctets, isBelow, type Key, keyOfOctets, MAX_KEY_OCTETS, spelledOctets, spellingsOf, subtreeEnd } from './key.js'
-import { asDirectory, asEntry, type Directory, expiresOf, readStored } from './record.js'
+import {
+  foldedForNow,
+  foldedKey,
+  foldedOctets,
+  isBelow,
+  type Key,
+  keyOfOctets,
+  MAX_KEY_OCTETS,
+  spelledOctets,
+  spellingsOf,
+  subtreeEnd
+} from './key.js'
+import { asDirectory, asEntry, copyStored, type Directory, expiresOf, readStored } from './record.js'
 import type { Entry } from './store.js'
 import type { Table, Tables } from './tables.js'
 
@@ -18,30 +29,29 @@ export class TableReader {
 
   /** The entries at or below `key`, whatever their case; the first `limit` of them. */
   subtree(key: Key, limit?: number): Entry[] {
-    const folded = foldedOctets(key)
-    if (folded.length > MAX_KEY_OCTETS) return []
-    return this.#entries(folded.length === 0 ? FIRST : folded, subtreeEnd(folded), limit)
+    const folded = foldedForNow(key)
+    if (folded === undefined) return []
+    if (folded.length === 0) return this.#entries(FIRST, subtreeEnd(folded), limit)
+    if (!this.#hasBelow(folded)) return this.#own(folded, key)
+    const start = Buffer.from(folded)
+    return this.#entries(start, subtreeEnd(start), limit)
   }
 
   /** The entries at exactly `key`, whatever their case. */
   at(key: Key): Entry[] {
-    const folded = foldedOctets(key)
-    if (folded.length === 0 || folded.length > MAX_KEY_OCTETS) return []
+    const folded = foldedForNow(key)
+    if (folded === undefined || folded.length === 0) return []
+    if (!this.#hasBelow(folded)) return this.#own(folded, key)
     const { start, end } = spellingsOf(folded)
-    const spelt = this.#entries(start, end)
-    const octets = this.#tables.entries.get(folded)
-    const own = octets && this.#kept(keyOfOctets(folded), octets, this.#lateSince())
-    return own === undefined ? spelt : [own, ...spelt]
+    return [...this.#own(folded, key), ...this.#entries(start, end)]
   }
 
   /** Whether an entry is at or below `key`, whatever its case. */
   has(key: Key): boolean {
-    const folded = foldedOctets(key)
-    if (folded.length > MAX_KEY_OCTETS) return false
-    if (this.#lateSince() !== undefined) return this.subtree(key).length > 0
-    const start = folded.length === 0 ? FIRST : folded
-    for (const _ of this.#tables.entries.getKeys({ start, end: subtreeEnd(folded), limit: 1 })) return true
-    return false
+    const folded = foldedForNow(key)
+    if (folded === undefined) return false
+    if (this.#lateSince() !== undefined || folded.length === 0) return this.subtree(key, 1).length > 0
+    return this.#hasBelow(folded) || this.#tables.entries.getBinaryFast(folded) !== undefined
   }
 
   /** The entry of exactly this spelling. */
@@ -94,6 +104,22 @@ export class TableReader {
     yield page
   }
 
+  /** Whether there is anything below a folded key, or at it in another spelling. */
+  #hasBelow(folded: Buffer): boolean {
+    return this.#tables.below.getBinaryFast(folded) !== undefined
+  }
+
+  /** The entry of the folded spelling, if there is one. */
+  #own(folded: Buffer, key: Key): Entry[] {
+    const octets = this.#tables.entries.getBinaryFast(folded)
+    if (octets === undefined) return []
+    const late = this.#lateSince()
+    // Before anything else is read into the same memory.
+    const stored = copyStored(octets)
+    if (late !== undefined && this.#isLate(key, stored.expires, late)) return []
+    return [asEntry(foldedKey(key), stored)]
+  }
+
   #entries(start: Buffer, end: Buffer, limit = Number.POSITIVE_INFINITY): Entry[] {
     const late = this.#lateSince()
     const found: Entry[] = []
@@ -111,8 +137,12 @@ export class TableReader {
   }
 
   #kept(key: Key, octets: Buffer, late: number | undefined): Entry | undefined {
-    if (late !== undefined && (expiresOf(octets) <= late || this.#isUnderExpired(key, late))) return undefined
-    return asEntry(key, readStored(octets))
+    const stored = readStored(octets)
+    return late !== undefined && this.#isLate(key, stored.expires, late) ? undefined : asEntry(key, stored)
+  }
+
+  #isLate(key: Key, expires: number | undefined, late: number): boolean {
+    return (expires !== undefined && expires <= late) || this.#isUnderExpired(key, late)
   }
 
   #isUnderExpired(key: Key, late: number): boolean {

@@ -1,12 +1,12 @@
-import { fold, type Key } from './key.js'
+import { foldedOctet, type Key } from './key.js'
 import type { Entry, StoreReader } from './store.js'
 
 /** The hash of a subtree (FNV-1a over its folded segments, 32 bits): what a reply remembers of what it has read. */
 export function traceOf(key: Key): number {
   let hash = 0x811c9dc5
-  for (const segment of key) {
-    const folded = fold(segment)
-    for (let i = 0; i < folded.length; i++) hash = Math.imul(hash ^ folded.charCodeAt(i), 0x01000193)
+  for (let index = 0; index < key.length; index++) {
+    const segment = key[index]!
+    for (let i = 0; i < segment.length; i++) hash = Math.imul(hash ^ foldedOctet(segment.charCodeAt(i)), 0x01000193)
     hash = Math.imul(hash ^ 0x100, 0x01000193)
   }
   return hash >>> 0

@@ -34,6 +34,17 @@ export function readStored(octets: Buffer): Stored {
   }
 }
 
+/** {@link readStored} of octets that somebody else will write over. */
+export function copyStored(octets: Buffer): Stored {
+  const expires = octets.readDoubleBE(16)
+  const length = octets.length - HEADER
+  const value = Buffer.allocUnsafe(length)
+  // A call costs more than so many octets.
+  if (length > 64) octets.copy(value, 0, HEADER, HEADER + length)
+  else for (let i = 0; i < length; i++) value[i] = octets[HEADER + i]!
+  return { created: octets.readDoubleBE(0), modified: octets.readDoubleBE(8), expires: expires === 0 ? undefined : expires, value }
+}
+
 /** When the record of these octets vanishes; Infinity where it stays. */
 export function expiresOf(octets: Buffer): number {
   return octets.readDoubleBE(16) || Infinity

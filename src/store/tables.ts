@@ -16,10 +16,14 @@ export interface Tables {
   readonly dirs: Table
   /** What vanishes when: time, kind, key. */
   readonly expiries: Table
+  /** How much stands directly below a folded key: see `below.ts`. */
+  readonly below: Table
   readonly meta: Table
 }
 
-const FORMAT = 1
+const FORMAT = 2
+/** The format that lacks the table `below`. */
+const FORMAT_WITHOUT_BELOW = 1
 const MARK = Buffer.from('format')
 const MARK_TEXT = 'Skein store '
 const REVISION = Buffer.from('revision')
@@ -32,10 +36,10 @@ export async function makeStore(folder: string): Promise<void> {
   try {
     for (const name of newFiles) rmSync(join(folder, name), { force: true })
     const root = openRoot(join(folder, NEW_FILE))
-    for (const name of ['entries', 'dirs', 'expiries']) root.openDB({ ...binary, name })
+    for (const name of ['entries', 'dirs', 'expiries', 'below']) root.openDB({ ...binary, name })
     const meta = root.openDB<Buffer, Buffer>({ ...binary, name: 'meta' })
     await meta.batch(() => {
-      unawaited(meta.put(MARK, Buffer.from(`${MARK_TEXT}${FORMAT}`)))
+      unawaited(meta.put(MARK, markOctets()))
       unawaited(meta.put(REVISION, revisionOctets(0)))
     })
     await root.close()
@@ -48,8 +52,8 @@ export async function makeStore(folder: string): Promise<void> {
   }
 }
 
-/** Opens the tables, where the file bears the mark of a format that is known here. */
-export async function openTables(folder: string): Promise<Tables> {
+/** Opens the tables, where the file bears the mark of a format that is known here; `isOld` where they lack what {@link renewMark} is for. */
+export async function openTables(folder: string): Promise<Tables & { readonly isOld: boolean }> {
   const path = join(folder, STORE_FILE)
   let root: RootDatabase<Buffer, Buffer>
   try {
@@ -59,10 +63,20 @@ export async function openTables(folder: string): Promise<Tables> {
   }
   const table = (name: string): Table | undefined => root.openDB<Buffer, Buffer>({ ...binary, name, create: false } as { name: string })
   const [meta, entries, dirs, expiries] = [table('meta'), table('entries'), table('dirs'), table('expiries')]
-  const fault = faultOfMark(meta?.get(MARK))
-  if (fault === undefined && meta && entries && dirs && expiries) return { root, entries, dirs, expiries, meta }
+  const format = formatOf(meta?.get(MARK))
+  const fault = faultOfFormat(format)
+  if (fault === undefined && meta && entries && dirs && expiries) {
+    const isOld = format === FORMAT_WITHOUT_BELOW
+    const below = isOld ? root.openDB<Buffer, Buffer>({ ...binary, name: 'below' }) : table('below')
+    if (below) return { root, entries, dirs, expiries, below, meta, isOld }
+  }
   await root.close()
   throw new StoreError(`${path} ${fault ?? 'lacks a table of a Skein store'}: name another store folder, or move that file away`)
+}
+
+/** Says that the tables have all that this format has. */
+export async function renewMark({ meta }: Tables): Promise<void> {
+  await meta.put(MARK, markOctets())
 }
 
 /** The revision that is on disk. */
@@ -97,11 +111,20 @@ function openRoot(path: string): RootDatabase<Buffer, Buffer> {
   })
 }
 
-function faultOfMark(mark: Buffer | undefined): string | undefined {
+function markOctets(): Buffer {
+  return Buffer.from(`${MARK_TEXT}${FORMAT}`)
+}
+
+function formatOf(mark: Buffer | undefined): number | undefined {
   const text = mark?.toString('latin1')
-  if (text === undefined || !text.startsWith(MARK_TEXT)) return 'is an LMDB database, but no Skein store'
-  const format = Number(text.slice(MARK_TEXT.length))
-  return format === FORMAT ? undefined : `has format ${format} of a newer Skein; this one reads format ${FORMAT}`
+  return text?.startsWith(MARK_TEXT) ? Number(text.slice(MARK_TEXT.length)) : undefined
+}
+
+function faultOfFormat(format: number | undefined): string | undefined {
+  if (format === undefined) return 'is an LMDB database, but no Skein store'
+  return format === FORMAT || format === FORMAT_WITHOUT_BELOW
+    ? undefined
+    : `has format ${format} of a newer Skein; this one reads format ${FORMAT}`
 }
 
 function revisionOctets(revision: number): Buffer {

@@ -29,7 +29,8 @@ export interface Shared {
  * Listens for datagrams on one address, and moves as many as there are with one system call each way.
  *
  * The event loop waits for the socket as for any other. Each of its turns that finds it readable reads a batch, or a few where there is
- * that much, and sends the replies to each with those that came late meanwhile; so a flood leaves the other sockets and the timers their turn, and a quiet socket costs nothing.
+ * that much, and sends the replies to each with those that came late meanwhile; so a flood leaves the other sockets and the timers their
+ * turn, and a quiet socket costs nothing.
  */
 export class BatchListener implements Listener, AskedSocket {
   readonly address: string

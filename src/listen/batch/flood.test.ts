@@ -8,8 +8,9 @@ import { Worker } from 'node:worker_threads'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { ListenerCounters, Slot } from '../slot.js'
 import { openTcp } from '../tcp.js'
-import { isBatchingKnown } from './libc.js'
-import { loadBatch } from './open-batch.js'
+import { BATCH } from './incoming.js'
+import { isBatchingKnown, loadLibc, type Watching } from './libc.js'
+import { loadBatch, openWith } from './open-batch.js'
 
 /** Sends as much as it can, to all these ports. */
 const FLOOD = `
@@ -95,6 +96,47 @@ describe.runIf(isBatchingKnown())('UDP in batches', async () => {
     expect(counters.received - before).toBeGreaterThan(1000)
     expect(exchanges).toBeGreaterThan(5)
     expect(ticks).toBeGreaterThan(20)
+  })
+
+  test.each([
+    ['makes no object for a datagram that is answered at once', false, 0, 30],
+    ['would be seen to: a slot that is kept has its own', true, 100, Number.POSITIVE_INFINITY]
+  ])('%s', async (_, isKept, least, most) => {
+    let woken: Watching | undefined
+    const flooded = openWith({
+      ...(await loadLibc()),
+      // A kernel that always has a whole batch, from a client whose port is not 0, and takes each reply.
+      addressOf: (view) => {
+        if (view instanceof Uint8Array && view.byteLength === BATCH * 32) view.fill(2)
+        return 4096n
+      },
+      recvmmsg: () => BATCH,
+      sendmmsg: (_fd, _headers, count) => count,
+      watch: (_fd, _events, callback) => {
+        woken = callback
+        return { start: () => {}, close: () => {} }
+      }
+    })
+    const WINDOW = 2048
+    const used: number[] = []
+    let seen = 0
+    const receive = (slot: Slot): void => {
+      if (isKept) slot.keep()
+      if (seen++ % WINDOW === 0) used.push(process.memoryUsage().heapUsed)
+      slot.reserve(512)
+      slot.send(100)
+    }
+    const listener = await flooded('127.0.0.1', 0, receive, counters)
+    opened.push(() => listener.close(0))
+    while (used.length < 100) {
+      woken!(0, { readable: true, writable: false })
+      await new Promise(setImmediate)
+    }
+    const grown = used.slice(1).map((now, i) => (now - used[i]!) / WINDOW)
+    // Half of the windows at least see no collection, and no compilation.
+    const median = grown.sort((a, b) => a - b)[Math.floor(grown.length / 2)]!
+    expect(median).toBeGreaterThanOrEqual(least)
+    expect(median).toBeLessThan(most)
   })
 
   test('uses no CPU while nobody asks, before and after somebody has', async () => {

@@ -50,19 +50,19 @@ async function bindCalls(): Promise<Libc> {
   const { default: koffi } = await import('koffi')
   const { node } = koffi
   if (node?.poll === undefined) throw new Error('it has no node.poll')
-  const process = koffi.load(null)
+  const linked = koffi.load(null)
   return {
-    socket: process.func('int socket(int, int, int)'),
-    setsockopt: process.func('int setsockopt(int, int, int, void *, unsigned int)'),
-    bind: process.func('int bind(int, void *, unsigned int)'),
-    listen: process.func('int listen(int, int)'),
-    fcntl: process.func('int fcntl(int, int, int)'),
-    getsockname: process.func('int getsockname(int, void *, void *)'),
-    close: process.func('int close(int)'),
-    recvmmsg: process.func('int recvmmsg(int, void *, unsigned int, int, void *)'),
-    sendmmsg: process.func('int sendmmsg(int, void *, unsigned int, int)'),
-    if_nametoindex: process.func('unsigned int if_nametoindex(const char *)'),
-    if_indextoname: process.func('void *if_indextoname(unsigned int, void *)'),
+    socket: linked.func('int socket(int, int, int)'),
+    setsockopt: linked.func('int setsockopt(int, int, int, void *, unsigned int)'),
+    bind: linked.func('int bind(int, void *, unsigned int)'),
+    listen: linked.func('int listen(int, int)'),
+    fcntl: linked.func('int fcntl(int, int, int)'),
+    getsockname: linked.func('int getsockname(int, void *, void *)'),
+    close: linked.func('int close(int)'),
+    recvmmsg: linked.func('int recvmmsg(int, void *, unsigned int, int, void *)'),
+    sendmmsg: linked.func('int sendmmsg(int, void *, unsigned int, int)'),
+    if_nametoindex: linked.func('unsigned int if_nametoindex(const char *)'),
+    if_indextoname: linked.func('void *if_indextoname(unsigned int, void *)'),
     errno: () => koffi.errno(),
     addressOf: (view) => koffi.address(view),
     watch: (fd, events, callback) => node.poll!(fd, events, callback)

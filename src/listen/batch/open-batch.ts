@@ -44,7 +44,13 @@ export async function duplicated(): Promise<(fd: number) => number> {
 
 /** The same over these calls, with memory of its own. */
 export function openWith(libc: Libc): OpenBatch {
-  const shared: Shared = { libc, incoming: new Incoming(libc), buffers: new OutgoingBuffers(libc), descriptors: new Set(), watches: new Set() }
+  const shared: Shared = {
+    libc,
+    incoming: new Incoming(libc),
+    buffers: new OutgoingBuffers(libc),
+    descriptors: new Set(),
+    watches: new Set()
+  }
   // Of a worker that has ended the kernel would go on to give its sockets their share of the queries. One that is terminated, or out of
   // memory, comes by here no more: whoever terminates it closes its listeners before.
   if (!isMainThread)
