@@ -1,7 +1,7 @@
 /** The entry of a worker thread: chains of its own, which answer on sockets that the main thread gives it. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { inWorker } from './container.js'
-import { duplicated, loadBatch } from './listen/batch/open-batch.js'
+import { loadBatch, theLibc } from './listen/batch/open-batch.js'
 import { thrownText } from './message/one-line.js'
 import type { Answered, NumberedOrder, WorkerStart } from './process/worker-messages.js'
 import { followStores } from './process/worker-news.js'
@@ -15,7 +15,7 @@ const server = new WorkerServer({
   defaultPort,
   news: followStores(news, ({ folder, keys }) => stores.changed(folder, keys)),
   openBatch: await loadBatch(),
-  duplicate: await duplicated()
+  libc: await theLibc()
 })
 const main = parentPort!
 

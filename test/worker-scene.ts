@@ -1,5 +1,5 @@
 /** A server with worker threads, for the tests of them. */
-import { writeFileSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Answer, readAnswer, requestOctets } from '../src/testing.js'
 import { start } from './command.js'
@@ -72,35 +72,46 @@ export interface Server extends Running {
   readonly metrics: number
   readonly api: number
   readonly probe: number
-  /** Writes the Corefile anew. */
+  /** Writes the Corefile anew, for so many threads, 2 where left out. */
   write(text: string, ...lines: string[]): void
+  writeFor(threads: number, text: string, ...lines: string[]): void
   /** Asks from so many sockets, one after another: the kernel chooses a thread by the client's port. */
   ask(question: string, times?: number, transport?: 'udp' | 'tcp'): Promise<Answer[]>
   scrape(): Promise<string>
+  /** Where it listens. */
+  readonly at: { readonly address: string; readonly port: number }
+  /** How many descriptors it has open. */
+  openDescriptors(): number
 }
 
 /** Starts it; these lines stand in its server block too, where API is the port of the keys API. */
-export async function started(...lines: string[]): Promise<Server> {
+export function started(...lines: string[]): Promise<Server> {
+  return startedWith(2, ...lines)
+}
+
+/** The same with so many threads. */
+export async function startedWith(count: number, ...lines: string[]): Promise<Server> {
   const cwd = ownFolder()
   writeFileSync(join(cwd, 'probe.mjs'), PROBE)
   const [port, metrics, api, probe] = await Promise.all([freePort(), freePort(), freePort(), freePort()])
-  const write = (text: string, ...more: string[]): void => {
+  const writeFor = (threads: number, text: string, ...more: string[]): void => {
     const own = [
       'bind 127.0.0.1',
       'plugin ./probe.mjs',
-      'multisocket 2',
+      `multisocket ${threads}`,
       `prometheus 127.0.0.1:${metrics}`,
       `probe ${probe} ${text}`,
       ...more
     ]
     writeFileSync(join(cwd, 'Corefile'), `.:${port} {\n  ${own.join('\n  ')}\n}\n`)
   }
-  write('one', ...lines.map((line) => line.replace('API', String(api))))
+  writeFor(count, 'one', ...lines.map((line) => line.replace('API', String(api))))
   const server = await start(cwd)
+  const at = { address: '127.0.0.1', port }
   const ask = async (question: string, times = 1, transport: 'udp' | 'tcp' = 'udp'): Promise<Answer[]> => {
     const answers: Answer[] = []
     for (let i = 0; i < times; i++) {
-      const client = await openClient(transport, { address: '127.0.0.1', port })
+      const client = await openClient(transport, at)
       try {
         answers.push(readAnswer(await client.ask(requestOctets(question))))
       } finally {
@@ -110,7 +121,20 @@ export async function started(...lines: string[]): Promise<Server> {
     return answers
   }
   const scrape = async (): Promise<string> => (await fetch(`http://127.0.0.1:${metrics}/metrics`)).text()
-  return { ...server, cwd, port, metrics, api, probe, write, ask, scrape }
+  return {
+    ...server,
+    cwd,
+    port,
+    metrics,
+    api,
+    probe,
+    write: (text, ...more) => writeFor(2, text, ...more),
+    writeFor,
+    ask,
+    scrape,
+    at,
+    openDescriptors: () => readdirSync(`/proc/${server.pid}/fd`).length
+  }
 }
 
 /** The threads that have answered. */

@@ -1,5 +1,3 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, expect, test } from 'vitest'
 import { isBatchingKnown } from '../src/listen/batch/libc.js'
@@ -41,19 +39,6 @@ describe.skipIf(!isBatchingKnown())('with two worker threads', () => {
     expect(counted(text, 'coredns_cache_misses_total')).toBe(0)
     await put(server.api, 'a', { host: '10.0.0.2' })
     for (const { answer } of await server.ask('a.skydns.test. A', 10)) expect(answer[0]).toContain('10.0.0.2')
-    await server.stop()
-  })
-
-  test('another number of threads takes a restart, and a reload says so', async () => {
-    const server = await started()
-    const path = join(server.cwd, 'Corefile')
-    server.write('two')
-    writeFileSync(path, readFileSync(path, 'utf8').replace('multisocket 2', 'multisocket 3'))
-    expect((await skein(['reload'], server.cwd)).err).toContain(
-      'Corefile:4: multisocket: 3 where the server was started with 2: that takes a restart'
-    )
-    writeFileSync(path, readFileSync(path, 'utf8').replace('multisocket 3', ''))
-    expect((await skein(['reload'], server.cwd)).err).toContain('multisocket: 1 where the server was started with 2: that takes a restart')
     await server.stop()
   })
 

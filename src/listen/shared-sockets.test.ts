@@ -5,8 +5,8 @@ import { connect, createServer } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { isBatchingKnown } from './batch/libc.js'
 import { theLibc } from './batch/open-batch.js'
-import type { Endpoint } from './listeners.js'
 import { SharedSockets } from './shared-sockets.js'
+import type { Endpoint } from './slot.js'
 
 const endpoint = (address: string): Endpoint => ({ address, port: 0, receive: () => {} })
 const descriptors = (): number => readdirSync('/proc/self/fd').length
@@ -15,7 +15,9 @@ const descriptors = (): number => readdirSync('/proc/self/fd').length
 async function shared(count: number): Promise<{ sockets: SharedSockets; told: number[] }> {
   const told: number[] = []
   const changed = async (graceMs: number): Promise<void> => void told.push(graceMs)
-  return { sockets: new SharedSockets(await theLibc(), count, { changed }), told }
+  const sockets = new SharedSockets(await theLibc(), { changed })
+  sockets.count = count
+  return { sockets, told }
 }
 
 describe.skipIf(!isBatchingKnown())('the sockets of workers', () => {
@@ -24,7 +26,7 @@ describe.skipIf(!isBatchingKnown())('the sockets of workers', () => {
     async (address) => {
       const { sockets, told } = await shared(3)
       const before = descriptors()
-      const listeners = sockets.open(endpoint(address), address, 0)
+      const listeners = await sockets.open(endpoint(address), address, 0)
       const all = [0, 1, 2].flatMap((worker) => sockets.of(worker))
       expect(new Set(all.flatMap(({ udp, tcp }) => [udp, tcp])).size).toBe(6)
       expect(new Set([...all, ...listeners].map(({ port }) => port)).size).toBe(1)
@@ -46,8 +48,8 @@ describe.skipIf(!isBatchingKnown())('the sockets of workers', () => {
     await once(server, 'listening')
     const before = descriptors()
     const tcp = (server.address() as { port: number }).port
-    expect(() => sockets.open(endpoint('127.0.0.1'), '127.0.0.1', socket.address().port)).toThrow(/\(udp\): the port is in use/)
-    expect(() => sockets.open(endpoint('127.0.0.1'), '127.0.0.1', tcp)).toThrow(/\(tcp\): the port is in use/)
+    await expect(sockets.open(endpoint('127.0.0.1'), '127.0.0.1', socket.address().port)).rejects.toThrow(/\(udp\): the port is in use/)
+    await expect(sockets.open(endpoint('127.0.0.1'), '127.0.0.1', tcp)).rejects.toThrow(/\(tcp\): the port is in use/)
     expect(descriptors()).toBe(before)
     expect(sockets.of(0)).toEqual([])
     socket.close()
@@ -56,7 +58,7 @@ describe.skipIf(!isBatchingKnown())('the sockets of workers', () => {
 
   test('are closed while a worker is gone, but for the last, so that others get its share and nobody takes the port', async () => {
     const { sockets } = await shared(2)
-    const [{ port }, tcp] = sockets.open(endpoint('127.0.0.1'), '127.0.0.1', 0)
+    const [{ port }, tcp] = await sockets.open(endpoint('127.0.0.1'), '127.0.0.1', 0)
     const before = descriptors()
     sockets.withdraw(0)
     expect([sockets.of(0).length, sockets.of(1).length, descriptors()]).toEqual([0, 1, before - 2])

@@ -60,6 +60,11 @@ class TcpListener implements Listener {
     this.#endpoint = shownEndpoint(this.#endpointAddress, this.port)
   }
 
+  get descriptor(): number | undefined {
+    // Node has no other way to it; its own cluster module goes this one.
+    return (this.#server as unknown as { readonly _handle?: { readonly fd: number } | null })._handle?.fd
+  }
+
   /** Connections that are open already go over to it as well; what they call the endpoint stays. */
   serve(receive: Receive, endpoint: string): void {
     this.#receive = receive

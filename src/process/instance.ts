@@ -11,7 +11,7 @@ import { filesOf, type PluginFiles, thrownAmong } from '../chain/thrown-at.js'
 import { type ConfigError, type Place, placeText } from '../corefile/directive.js'
 import type { ServerBlock } from '../corefile/parser.js'
 import { shownEndpoint } from '../listen/addresses.js'
-import type { Endpoint } from '../listen/listeners.js'
+import type { Endpoint } from '../listen/slot.js'
 import { namedThrownText, stackLines, thrownText } from '../message/one-line.js'
 import {
   type BlockServed,

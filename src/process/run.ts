@@ -1,19 +1,16 @@
 /** `skein run`: from a Corefile to a server that answers, and its orderly end. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ProcessServices, Settings } from '../chain/scope.js'
-import { ConfigError, placeText } from '../corefile/directive.js'
-import { theLibc } from '../listen/batch/open-batch.js'
 import { type Change, type Listeners, openListeners } from '../listen/listeners.js'
 import { ListenError } from '../listen/slot.js'
-import { openUdp as openDatagrams } from '../listen/udp.js'
-import { chooseUdp, type OpenUdp, UDP_VARIABLE } from '../listen/udp-driver.js'
+import { chooseUdp, UDP_VARIABLE } from '../listen/udp-driver.js'
 import { thrownText } from '../message/one-line.js'
-import { answeringThreads } from '../plugin.js'
 import type { Configuration } from './configuration.js'
 import { buildInstance, type Instance, type MakeScope } from './instance.js'
 import { GRACE_MS, PATIENCE_MS, RELOAD_PATIENCE_MS } from './patience.js'
 import { type BuiltBlock, zoneLines } from './plan.js'
-import { Workers, type WorkersChange, type WorkersOptions } from './workers.js'
+import { Threads, type ThreadsChange } from './threads.js'
+import type { WorkersOptions } from './workers.js'
 
 /** How long a stop, which is to end within a second, waits for a reload that is under way. */
 const TURN_MS = 200
@@ -47,7 +44,7 @@ export interface BesideChange {
 interface Prepared {
   readonly sockets: Change
   readonly beside: BesideChange | undefined
-  readonly workers: WorkersChange | undefined
+  readonly threads: ThreadsChange
 }
 
 /** What a reload came to: server blocks by their keys. */
@@ -64,10 +61,7 @@ export interface Reloaded {
 export class RunningServer {
   instance: Instance
   readonly listeners: Listeners
-  /** Those that answer in place of this thread. */
-  readonly workers: Workers | undefined
-  /** How many threads the configuration wanted at the start. */
-  readonly #threads: number
+  readonly #threads: Threads
   readonly #options: RunOptions
   /** Reloads come one after another, and none after the stop. */
   #turn: Promise<unknown> = Promise.resolve()
@@ -75,11 +69,10 @@ export class RunningServer {
   /** Ends what a reload waits for. */
   #hurry = (): void => {}
 
-  constructor(instance: Instance, listeners: Listeners, workers: Workers | undefined, options: RunOptions) {
+  constructor(instance: Instance, listeners: Listeners, threads: Threads, options: RunOptions) {
     this.instance = instance
     this.listeners = listeners
-    this.workers = workers
-    this.#threads = threadsOf(instance.settings)
+    this.#threads = threads
     this.#options = options
   }
 
@@ -102,7 +95,6 @@ export class RunningServer {
       if (this.#isStopping) throw new Error('the server is stopping')
       const { entered } = running
       const next = await buildInstance(blocks, { services, file, defaultPort, makeScope, running })
-      this.#checkThreads(next)
       const prepared = await this.#prepare(next, configuration)
       // What is kept was decided by where look-ups had gone: where one has gone elsewhere meanwhile, that is decided anew.
       if (running.entered === entered && !this.#isStopping) return this.#goOver(running, next, prepared, configuration)
@@ -110,32 +102,25 @@ export class RunningServer {
     }
   }
 
-  #checkThreads({ settings }: Instance): void {
-    const threads = threadsOf(settings)
-    if (threads === this.#threads) return
-    const problem = `multisocket: ${threads} where the server was started with ${this.#threads}: that takes a restart`
-    throw new ConfigError(problem, (settings.directiveOf(answeringThreads) ?? this.instance.settings.directiveOf(answeringThreads))?.at)
-  }
-
   /** Starts the next instance, and opens what it listens on; where that fails, everything is as it was. */
   async #prepare(next: Instance, configuration: Configuration): Promise<Prepared> {
     let beside: BesideChange | undefined
-    let workers: WorkersChange | undefined
+    let threads: ThreadsChange = {}
     try {
       await next.start()
       beside = await this.#options.beside?.prepare(next.settings)
-      workers = await this.workers?.prepare(configuration)
-      return { sockets: await this.listeners.prepare(next.endpoints), beside, workers }
+      threads = await this.#threads.prepare(configuration, next.settings)
+      return { sockets: await this.listeners.prepare(next.endpoints, threads.driver), beside, threads }
     } catch (error) {
-      await this.#undo(next, { beside, workers })
+      await this.#undo(next, { beside, threads })
       throw error
     }
   }
 
   /** What fails here is told of and not thrown, as it would hide what it is done for. */
-  async #undo(next: Instance, { sockets, beside, workers }: Partial<Prepared>): Promise<void> {
+  async #undo(next: Instance, { sockets, beside, threads }: Partial<Prepared>): Promise<void> {
     await sockets?.discard()
-    await workers?.discard()
+    await threads?.workers?.discard()
     await beside?.discard()
     await next.abandon().catch(uncleanTo(this.#options.services))
     this.instance.showDebug()
@@ -144,13 +129,13 @@ export class RunningServer {
   /** From here on nothing can fail: every question is answered by one of the two. */
   async #goOver(running: Instance, next: Instance, prepared: Prepared, { warnings }: Configuration): Promise<Reloaded> {
     const { services } = this.#options
-    const { sockets, beside, workers } = prepared
+    const { sockets, beside, threads } = prepared
     for (const { text } of warnings) services.log.warn(text)
     next.takeOver(running)
     this.instance = next
     beside?.apply()
     const closed = sockets.apply(GRACE_MS)
-    const over = Promise.all([running.idle(RELOAD_PATIENCE_MS), workers?.commit()])
+    const over = Promise.all([running.idle(RELOAD_PATIENCE_MS), threads.workers?.commit()])
     await Promise.race([over, this.#stopAsked()])
     await running.stop().catch(uncleanTo(services))
     await closed
@@ -169,9 +154,11 @@ export class RunningServer {
     this.#isStopping = true
     this.#hurry()
     await Promise.race([this.#turn, sleep(TURN_MS, undefined, { ref: false })])
-    await Promise.all([this.instance.drain(), this.workers?.drain()])
+    const { workers } = this.#threads
+    await Promise.all([this.instance.drain(), workers?.drain()])
     // Workers answer what is in flight before their sockets are closed.
-    const silent = this.workers?.stop(GRACE_MS).then(() => this.listeners.close(0)) ?? this.listeners.close(GRACE_MS)
+    const graceMs = this.workerCount > 0 ? 0 : GRACE_MS
+    const silent = Promise.resolve(workers?.stop(GRACE_MS)).then(() => this.listeners.close(graceMs))
     const closed = Promise.all([silent, this.#options.beside?.close()])
     await Promise.race([closed, sleep(PATIENCE_MS, undefined, { ref: false })])
     // A layer that something still waits for ends it now, while there is a socket to answer on.
@@ -181,6 +168,11 @@ export class RunningServer {
       await closed
       await this.instance.stop()
     }
+  }
+
+  /** How many worker threads answer; 0 where this thread does. */
+  get workerCount(): number {
+    return this.#threads.workers?.count ?? 0
   }
 
   /** The zones and where they are served, CoreDNS's way: `.:1053 on 127.0.0.1`; on every address where none is named. */
@@ -221,22 +213,15 @@ export async function startServer(options: RunOptions): Promise<RunningServer> {
   const instance = await buildInstance(blocks, { services, file, defaultPort, makeScope })
   try {
     await instance.start()
-    const workers = await workersFor(instance.settings, openUdp, options)
-    const listeners = await openListeners(instance.endpoints, {
-      openUdp,
-      warn: (text) => services.log.warn(text),
-      ...(workers && { openBoth: async (endpoint, address, port) => workers.sockets.open(endpoint, address, port) })
-    })
+    const threads = new Threads(openUdp, options.workers)
+    const { driver, workers } = await threads.prepare(configuration, instance.settings)
     try {
-      if (listeners.list.length === 0)
-        throw new ListenError('every address', defaultPort, 'udp', { name: 'Error', code: 'EADDRNOTAVAIL', message: 'no address' })
-      await workers?.start(configuration)
-      const beside = await options.beside?.prepare(instance.settings)
-      beside?.apply()
-      return new RunningServer(instance, listeners, workers, options)
+      const listeners = await openListeners(instance.endpoints, { openUdp, driver, warn: (text) => services.log.warn(text) })
+      await openBeside(listeners, instance, options)
+      await workers?.commit()
+      return new RunningServer(instance, listeners, threads, options)
     } catch (error) {
-      await workers?.stop(0)
-      await listeners.close(0)
+      await workers?.discard()
       throw error
     }
   } catch (error) {
@@ -245,22 +230,17 @@ export async function startServer(options: RunOptions): Promise<RunningServer> {
   }
 }
 
-/** How many threads are to answer. */
-function threadsOf(settings: Settings): number {
-  return settings.get(answeringThreads) ?? 1
-}
-
-/** The worker threads that a configuration wants, not started yet; none where this thread answers by itself. */
-async function workersFor(settings: Settings, openUdp: OpenUdp, { workers, services }: RunOptions): Promise<Workers | undefined> {
-  const threads = threadsOf(settings)
-  if (threads === 1 || workers === undefined) return undefined
-  if (openUdp !== openDatagrams) return new Workers(await theLibc(), threads, workers)
-  const at = settings.directiveOf(answeringThreads)?.at
-  const where = at === undefined ? '' : `${placeText(at)}: `
-  services.log.warn(
-    `${where}multisocket: threads can share a port only where UDP goes in batches, and here it does not: one thread answers`
-  )
-  return undefined
+/** What is to be there besides open sockets; where it is not, they are closed again. */
+async function openBeside(listeners: Listeners, { settings }: Instance, { beside, defaultPort }: RunOptions): Promise<void> {
+  try {
+    if (listeners.list.length === 0)
+      throw new ListenError('every address', defaultPort, 'udp', { name: 'Error', code: 'EADDRNOTAVAIL', message: 'no address' })
+    const change = await beside?.prepare(settings)
+    change?.apply()
+  } catch (error) {
+    await listeners.close(0)
+    throw error
+  }
 }
 
 function uncleanTo({ log }: ProcessServices): (error: unknown) => void {

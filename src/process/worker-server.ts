@@ -2,10 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ProcessServices } from '../chain/scope.js'
 import { fromClone } from '../corefile/cloned.js'
+import type { Libc } from '../listen/batch/libc.js'
 import type { OpenBatch } from '../listen/batch/open-batch.js'
-import type { Endpoint } from '../listen/listeners.js'
+import { duplicate } from '../listen/batch/socket.js'
 import type { SharedSocket } from '../listen/shared-sockets.js'
-import type { Listener, ListenerCounters, Receive } from '../listen/slot.js'
+import type { Endpoint, Listener, ListenerCounters, Receive } from '../listen/slot.js'
 import { openTcp } from '../listen/tcp.js'
 import { thrownText } from '../message/one-line.js'
 import type { MetricFamily } from '../metrics.js'
@@ -24,8 +25,7 @@ export interface WorkerParts {
   readonly defaultPort: number
   readonly news: StoreFollower
   readonly openBatch: OpenBatch
-  /** A descriptor of its own for a socket that another one belongs to. */
-  readonly duplicate: (fd: number) => number
+  readonly libc: Libc
 }
 
 /** Chains that are built and started, and do not answer yet. */
@@ -157,9 +157,9 @@ export class WorkerServer {
   }
 
   async #openBoth({ id, address, port, endpointAddress, udp, tcp }: SharedSocket, receive: Receive): Promise<void> {
-    const { openBatch, duplicate } = this.#parts
-    const datagrams = await openBatch(address, port, receive, this.#counters, endpointAddress, { fd: udp })
-    const connections = await openTcp(address, port, receive, this.#counters, undefined, endpointAddress, duplicate(tcp))
+    const { openBatch, libc } = this.#parts
+    const datagrams = await openBatch(address, port, receive, this.#counters, endpointAddress, { fd: udp, isOwn: false })
+    const connections = await openTcp(address, port, receive, this.#counters, undefined, endpointAddress, duplicate(libc, tcp))
     this.#open.set(id, [datagrams, connections])
   }
 

@@ -55,34 +55,27 @@ const LONGEST_DELAY_MS = 5_000
 /** Beyond its grace a worker is given so long to say that it is done. */
 const LATE_MS = 200
 
-/** All worker threads of the process. */
+/** All worker threads of the process; their number may change with the configuration. */
 export class Workers implements SocketUsers {
   readonly sockets: SharedSockets
   readonly #options: WorkersOptions
-  readonly #places: readonly Place[]
+  /** Those that are to be there. */
+  #places: Place[] = []
+  /** Those that answer what they have, and end. */
+  #leaving: Place[] = []
   readonly #deaths: Counter
   readonly #silent: Counter
   /** Grows by one with each change of a store that was sent to all. */
   readonly #news = new Int32Array(new SharedArrayBuffer(4))
-  /** What those had counted that have died. */
+  /** What those had counted that have ended. */
   #gone: MetricFamily[] = []
   #configuration: WorkerConfiguration = { file: '', blocks: [] }
-  #hasStarted = false
   #isStopping = false
 
-  constructor(libc: Libc, count: number, options: WorkersOptions) {
+  constructor(libc: Libc, options: WorkersOptions) {
     const { metrics, stores } = options
     this.#options = options
-    this.sockets = new SharedSockets(libc, count, this)
-    this.#places = Array.from({ length: count }, (_, index) => ({
-      index,
-      thread: undefined,
-      isServing: false,
-      since: 0,
-      deaths: 0,
-      counted: [],
-      timer: undefined
-    }))
+    this.sockets = new SharedSockets(libc, this)
     this.#deaths = metrics.counter('skein_worker_deaths_total', 'Worker threads that have died, and were replaced.')
     this.#silent = metrics.counter('skein_worker_silent_total', 'Times that a worker thread did not give its numbers in time.')
     metrics.gauge('skein_workers', 'Worker threads that answer.', () => this.#serving.length)
@@ -90,37 +83,84 @@ export class Workers implements SocketUsers {
     stores.onChange?.((folder, keys) => this.#tell({ folder, keys }))
   }
 
+  /** How many there are to be. */
   get count(): number {
     return this.#places.length
   }
 
+  get #all(): Place[] {
+    return [...this.#places, ...this.#leaving]
+  }
+
   get #serving(): Place[] {
-    return this.#places.filter(({ isServing }) => isServing)
+    return this.#all.filter(({ isServing }) => isServing)
   }
 
-  /** Starts them all. Throws a WorkerError where one cannot, and has ended the others then. */
-  async start(configuration: WorkerConfiguration): Promise<void> {
-    this.#configuration = plain(configuration)
-    const started = await Promise.allSettled(this.#places.map((place) => this.#start(place)))
-    const failed = started.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined
-    if (failed !== undefined) {
-      await this.stop(0)
-      throw failed.reason
+  /**
+   * Has so many build and start the chains of a configuration, beside those that answer. Throws a WorkerError where one cannot, and has
+   * changed nothing then.
+   */
+  async prepare(configuration: WorkerConfiguration, count: number): Promise<WorkersChange> {
+    const next = plain(configuration)
+    const threads = this.#places.slice(0, count).flatMap(({ isServing, thread }) => (isServing && thread !== undefined ? [thread] : []))
+    const coming = Array.from({ length: Math.max(0, count - this.count) }, (_, index) => emptyPlace(this.count + index))
+    if (this.count === 0) this.sockets.count = count
+    const discard = async (): Promise<void> => {
+      await Promise.allSettled([
+        ...threads.map((thread) => askAwake(thread, { name: 'discard' })),
+        ...coming.map(({ thread }) => thread?.terminate())
+      ])
     }
-    this.#hasStarted = true
+    const prepared = await Promise.allSettled([
+      ...threads.map((thread) => askAwake(thread, { name: 'prepare', configuration: next })),
+      ...coming.map((place) => this.#launch(place, next))
+    ])
+    const failed = prepared.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined
+    if (failed === undefined) return { commit: () => this.#commit(next, count, threads, coming), discard }
+    await discard()
+    throw failed.reason
   }
 
-  async #start(place: Place): Promise<void> {
+  async #commit(next: WorkerConfiguration, count: number, threads: readonly WorkerThread[], coming: readonly Place[]): Promise<void> {
+    this.#configuration = next
+    const staying = this.#places.slice(0, count)
+    this.#leaving = this.#places.slice(count)
+    this.#places = [...staying, ...coming]
+    this.sockets.count = count
+    await Promise.all([
+      ...staying.map((place) => this.#goOver(place, threads)),
+      ...coming.map((place) => this.#begin(place)),
+      ...this.#leaving.map((place) => this.#leave(place))
+    ])
+    this.#leaving = []
+  }
+
+  /** Starts a thread, and has it build and start these chains. */
+  async #launch(place: Place, configuration: WorkerConfiguration): Promise<void> {
     const { file, start } = this.#options
     const news = { count: this.#news.buffer as SharedArrayBuffer, seen: Atomics.load(this.#news, 0) }
     const thread = new WorkerThread(file, `skein-${place.index + 1}`, start, news)
     place.thread = thread
     place.since = performance.now()
     void thread.ended.then((why) => this.#ended(place, thread, why))
-    await thread.ask({ name: 'prepare', configuration: this.#configuration })
+    await thread.ask({ name: 'prepare', configuration })
+  }
+
+  /** Has a thread that was launched answer. One that has ended meanwhile, or cannot, is replaced. */
+  async #begin(place: Place): Promise<void> {
+    try {
+      if (place.thread === undefined) await this.#launch(place, this.#configuration)
+      await this.#serve(place)
+    } catch (error) {
+      await this.#end(place, `it cannot start: ${thrownText(error)}`)
+    }
+  }
+
+  async #serve(place: Place): Promise<void> {
+    const thread = place.thread!
     this.sockets.restore(place.index)
     // What is told after this comes after it.
-    if (place.thread === thread) place.isServing = true
+    place.isServing = true
     await thread.ask({ name: 'commit', sockets: this.sockets.of(place.index), graceMs: GRACE_MS })
   }
 
@@ -130,37 +170,28 @@ export class Workers implements SocketUsers {
     place.isServing = false
     this.#gone = summed(addable(this.#gone), [counters(place.counted)])
     place.counted = []
-    if (!this.#hasStarted || this.#isStopping) return
+    if (this.#isStopping || !this.#places.includes(place)) return
     this.#deaths.value++
     place.deaths = performance.now() - place.since < SOON_MS ? place.deaths + 1 : 1
     const delay = place.deaths === 1 ? 0 : Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (place.deaths - 2))
     if (delay > 0) this.sockets.withdraw(place.index)
     const next = delay === 0 ? 'another one takes its place' : `another one takes its place in ${delay / 1000} s`
     this.#options.log.error(`worker thread ${place.index + 1} has died, and ${next}: ${why}`)
-    place.timer = setTimeout(() => this.#replace(place), delay)
+    place.timer = setTimeout(() => void this.#begin(place), delay)
   }
 
-  #replace(place: Place): void {
-    this.#start(place).catch((error: unknown) => this.#end(place, `it cannot start: ${thrownText(error)}`))
-  }
-
-  /** Has all build and start chains beside those that answer. Throws a WorkerError where one cannot, and has changed nothing then. */
-  async prepare(configuration: WorkerConfiguration): Promise<WorkersChange> {
-    const next = plain(configuration)
-    const threads = this.#serving.map(({ thread }) => thread!)
-    const discard = async (): Promise<void> => {
-      await Promise.allSettled(threads.map((thread) => askAwake(thread, { name: 'discard' })))
+  /** Has one answer what it has, and end; what it has counted stays. */
+  async #leave(place: Place): Promise<void> {
+    const { index, thread, isServing } = place
+    clearTimeout(place.timer)
+    this.sockets.retire(index)
+    if (thread !== undefined && isServing) await isDone(thread.ask({ name: 'sockets', sockets: [], graceMs: GRACE_MS }), GRACE_MS + LATE_MS)
+    this.sockets.drop(index)
+    if (place.isServing) {
+      await this.#collectOf(place)
+      await this.#stopThread(thread!, GRACE_MS)
     }
-    const prepared = await Promise.allSettled(threads.map((thread) => askAwake(thread, { name: 'prepare', configuration: next })))
-    const failed = prepared.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined
-    if (failed === undefined) return { commit: () => this.#commit(next, threads), discard }
-    await discard()
-    throw failed.reason
-  }
-
-  async #commit(next: WorkerConfiguration, threads: readonly WorkerThread[]): Promise<void> {
-    this.#configuration = next
-    await Promise.all(this.#places.map((place) => this.#goOver(place, threads)))
+    await this.#end(place)
   }
 
   async #goOver(place: Place, threads: readonly WorkerThread[]): Promise<void> {
@@ -170,9 +201,9 @@ export class Workers implements SocketUsers {
       // It has just been started with the configuration of before.
       place.thread = undefined
       place.isServing = false
+      this.sockets.drop(index)
       await thread.terminate()
-      this.#replace(place)
-      return
+      return this.#begin(place)
     }
     try {
       await thread.ask({ name: 'commit', sockets: this.sockets.of(index), graceMs: GRACE_MS })
@@ -199,7 +230,7 @@ export class Workers implements SocketUsers {
   }
 
   #tell(news: News): void {
-    for (const { thread } of this.#places) thread?.tell(news)
+    for (const { thread } of this.#all) thread?.tell(news)
     Atomics.add(this.#news, 0, 1)
   }
 
@@ -229,12 +260,15 @@ export class Workers implements SocketUsers {
   /** Has all answer what is in flight, and ends them. */
   async stop(graceMs: number): Promise<void> {
     this.#isStopping = true
-    for (const { timer } of this.#places) clearTimeout(timer)
-    const asked = graceMs > 0 ? this.#serving : []
-    const stopped = asked.map(({ thread }) => isDone(thread!.ask({ name: 'stop', graceMs }).catch(this.#tellUnclean), 2 * graceMs))
-    for (const place of this.#places) place.isServing = false
+    for (const { timer } of this.#all) clearTimeout(timer)
+    const stopped = this.#serving.map(({ thread }) => this.#stopThread(thread!, graceMs))
+    for (const place of this.#all) place.isServing = false
     await Promise.all(stopped)
-    await Promise.all(this.#places.map((place) => this.#end(place)))
+    await Promise.all(this.#all.map((place) => this.#end(place)))
+  }
+
+  #stopThread(thread: WorkerThread, graceMs: number): Promise<boolean> {
+    return isDone(thread.ask({ name: 'stop', graceMs }).catch(this.#tellUnclean), 2 * graceMs)
   }
 
   readonly #tellUnclean = (error: unknown): void => this.#options.log.error(`not everything stopped cleanly: ${thrownText(error)}`)
@@ -265,6 +299,10 @@ async function isDone(work: Promise<unknown>, withinMs: number): Promise<boolean
     ),
     late
   ])
+}
+
+function emptyPlace(index: number): Place {
+  return { index, thread: undefined, isServing: false, since: 0, deaths: 0, counted: [], timer: undefined }
 }
 
 /** What is still true of a thread that has ended. */

@@ -11,8 +11,11 @@ import { openSocket, type PortSharing } from './socket.js'
 /** How long a turn goes on reading where there is always more, in milliseconds. */
 const TURN_MS = 1
 
-/** How a listener gets its socket: bound anew, see {@link PortSharing}; or a bound one whose descriptor somebody else closes, after the listener. */
-export type SocketFrom = PortSharing | { readonly fd: number }
+/**
+ * How a listener gets its socket: bound anew, see {@link PortSharing}; or a bound one, whose descriptor becomes the listener's own, or is
+ * closed by somebody else, after the listener.
+ */
+export type SocketFrom = PortSharing | { readonly fd: number; readonly isOwn: boolean }
 
 /** What the sockets of a thread have in common. */
 export interface Shared {
@@ -65,16 +68,16 @@ export class BatchListener implements Listener, AskedSocket {
     from: SocketFrom | undefined
   ) {
     let fd = -1
+    this.#isOwn = typeof from !== 'object' || from.isOwn
     try {
       ;({ fd, port: this.port } = typeof from === 'object' ? { ...from, port } : openSocket(shared.libc, address, port, from))
       this.#watch = shared.libc.watch(fd, { readable: true, writable: false }, this.#woken)
     } catch (error) {
-      if (fd >= 0 && typeof from !== 'object') shared.libc.close(fd)
+      if (fd >= 0 && this.#isOwn) shared.libc.close(fd)
       throw new ListenError(address, port, 'udp', error as NodeJS.ErrnoException)
     }
     this.#fd = fd
     shared.watches.add(this.#watch)
-    this.#isOwn = typeof from !== 'object'
     if (this.#isOwn) shared.descriptors.add(fd)
     this.address = address
     this.endpoint = shownEndpoint(endpoint, this.port)
@@ -82,6 +85,10 @@ export class BatchListener implements Listener, AskedSocket {
     this.#receive = receive
     this.#counters = counters
     this.#queue = new SendQueue(shared.libc, this.#fd, shared.buffers, counters)
+  }
+
+  get descriptor(): number {
+    return this.#fd
   }
 
   serve(receive: Receive, endpoint: string): void {

@@ -11,6 +11,7 @@ export interface Libc {
   setsockopt(fd: number, level: number, option: number, value: Uint8Array, length: number): number
   bind(fd: number, name: Uint8Array, length: number): number
   listen(fd: number, backlog: number): number
+  connect(fd: number, name: Uint8Array, length: number): number
   fcntl(fd: number, command: number, argument: number): number
   getsockname(fd: number, name: Uint8Array, length: Uint8Array): number
   close(fd: number): number
@@ -56,6 +57,7 @@ async function bindCalls(): Promise<Libc> {
     setsockopt: linked.func('int setsockopt(int, int, int, void *, unsigned int)'),
     bind: linked.func('int bind(int, void *, unsigned int)'),
     listen: linked.func('int listen(int, int)'),
+    connect: linked.func('int connect(int, void *, unsigned int)'),
     fcntl: linked.func('int fcntl(int, int, int)'),
     getsockname: linked.func('int getsockname(int, void *, void *)'),
     close: linked.func('int close(int)'),

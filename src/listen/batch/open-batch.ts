@@ -1,9 +1,7 @@
-import { getSystemErrorName } from 'node:util'
 import { isMainThread } from 'node:worker_threads'
 import type { Listener, ListenerCounters, Receive } from '../slot.js'
 import { BatchListener, type Shared, type SocketFrom } from './batch-listener.js'
 import { Incoming } from './incoming.js'
-import { F_DUPFD_CLOEXEC } from './layout.js'
 import { type Libc, loadLibc } from './libc.js'
 import { OutgoingBuffers } from './outgoing.js'
 
@@ -30,16 +28,6 @@ export function loadBatch(): Promise<OpenBatch> {
 export function theLibc(): Promise<Libc> {
   loadedLibc ??= loadLibc()
   return loadedLibc
-}
-
-/** What gives a descriptor another number, which is closed on its own. Throws an error as Node's own calls do. */
-export async function duplicated(): Promise<(fd: number) => number> {
-  const libc = await theLibc()
-  return (fd) => {
-    const copy = libc.fcntl(fd, F_DUPFD_CLOEXEC, 0)
-    if (copy < 0) throw Object.assign(new Error(`fcntl ${getSystemErrorName(-libc.errno())}`), { syscall: 'fcntl' })
-    return copy
-  }
 }
 
 /** The same over these calls, with memory of its own. */

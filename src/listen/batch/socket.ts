@@ -41,8 +41,7 @@ export function openSocket(
   }
   const fd = check(libc.socket(name[0]!, isTcp ? C.SOCK_STREAM_ALONE : C.SOCK_DGRAM_ALONE, 0), 'socket')
   try {
-    const set = (level: number, option: number, value: number): number =>
-      libc.setsockopt(fd, level, option, new Uint8Array(Int32Array.of(value).buffer), 4)
+    const set = (level: number, option: number, value: number): number => setOption(libc, fd, level, option, value)
     if (name[0] === C.AF_INET6) check(set(C.IPPROTO_IPV6, C.IPV6_V6ONLY, 1), 'setsockopt')
     // Connections of a server that has ended keep the port for a minute, but for who says this.
     if (isTcp) check(set(C.SOL_SOCKET, C.SO_REUSEADDR, 1), 'setsockopt')
@@ -58,6 +57,31 @@ export function openSocket(
     libc.close(fd)
     throw error
   }
+}
+
+/** A number of its own for the same socket, which is closed on its own. Throws an error as Node's own calls do. */
+export function duplicate(libc: Libc, fd: number): number {
+  const copy = libc.fcntl(fd, C.F_DUPFD_CLOEXEC, 0)
+  if (copy < 0) throw Object.assign(new Error(`fcntl ${getSystemErrorName(-libc.errno())}`), { syscall: 'fcntl' })
+  return copy
+}
+
+/** Lets others of this process join a bound socket on its port, see {@link PortSharing}; or lets nobody any more. */
+export function share(libc: Libc, fd: number, on: boolean): void {
+  setOption(libc, fd, C.SOL_SOCKET, C.SO_REUSEPORT, on ? 1 : 0)
+}
+
+/**
+ * Has the kernel give a UDP socket nothing more, and all to those that share its port; what it has already is there to be read. It is
+ * connected to itself: among several, the kernel passes by those that are connected (Linux 5.4).
+ */
+export function passBy(libc: Libc, fd: number, address: string, port: number): void {
+  const name = sockaddrOf(libc, address, port)
+  if (name !== undefined) libc.connect(fd, name, name.length)
+}
+
+function setOption(libc: Libc, fd: number, level: number, option: number, value: number): number {
+  return libc.setsockopt(fd, level, option, new Uint8Array(Int32Array.of(value).buffer), 4)
 }
 
 function failure(code: string, call: string, address: string, port: number): NodeJS.ErrnoException {
