@@ -20,8 +20,12 @@ export function removeFolders(): void {
   for (const folder of folders.splice(0)) folder.remove()
 }
 
-/** Answers TXT with the number of its thread, and does what names ask for; has one port a process. */
+/**
+ * Answers TXT with the number of its thread, and does what names ask for; has one port a process. Workers do not start it with the text
+ * `alone`, and die of it soon where there is a file `deadly`.
+ */
 const PROBE = `
+import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { threadId } from 'node:worker_threads'
 const eaten = []
@@ -45,6 +49,8 @@ export default {
     host.log.info('set up')
     return {
       async start() {
+        if (threadId !== 0 && text === 'alone') throw new Error('not in a worker')
+        if (threadId !== 0 && existsSync('deadly')) setImmediate(() => { throw new Error('no life here') })
         share = await host.shared('probe ' + port, async () => {
           const server = createServer((_, response) => response.end(String(threadId)))
           await new Promise((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve))

@@ -1,6 +1,7 @@
 /** Worker threads that die, or hang. */
 import { createSocket } from 'node:dgram'
-import { readdirSync } from 'node:fs'
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, expect, test } from 'vitest'
 import { isBatchingKnown } from '../src/listen/batch/libc.js'
@@ -77,6 +78,23 @@ describe.skipIf(!isBatchingKnown())('of two worker threads', () => {
     await server.stop()
   }, 30_000)
 
+  test('one that dies of each start is started later and later, while the other has its share, and is back when that is over', async () => {
+    const server = await started()
+    const deadly = join(server.cwd, 'deadly')
+    writeFileSync(deadly, '')
+    await server.ask('throws. TXT').catch(() => {})
+    await server.prints(/in 0.8 s: Error: no life here/)
+    const answers = await server.ask('a. TXT', 40)
+    expect(threadsOf(answers)).toHaveLength(1)
+    await sleep(1000)
+    expect(server.output().match(/ERROR/g)!.length).toBeLessThanOrEqual(6)
+    expect(counted(await server.scrape(), 'skein_workers')).toBe(1)
+    rmSync(deadly)
+    await expect.poll(async () => counted(await server.scrape(), 'skein_workers'), { timeout: 6000 }).toBe(2)
+    expect(threadsOf(await server.ask('a. TXT', 40))).toHaveLength(2)
+    expect(await server.stop()).toBe(0)
+  }, 20_000)
+
   test('one that reaches the limit of its heap is replaced', async () => {
     const server = await started()
     server.write('one')
@@ -100,6 +118,20 @@ describe.skipIf(!isBatchingKnown())('of two worker threads', () => {
     expect(counted(await server.scrape(), 'skein_worker_silent_total')).toBe(1)
     expect(counted(await server.scrape(), 'probe_asked_total')).toBe(21)
     await server.stop()
+  })
+
+  test('what is counted can be read again and again while one hangs', async () => {
+    const server = await started()
+    void server.ask('sleeps. TXT').catch(() => {})
+    await sleep(100)
+    for (let i = 1; i <= 3; i++) {
+      const begun = performance.now()
+      expect(counted(await server.scrape(), 'skein_workers')).toBe(2)
+      expect(performance.now() - begun).toBeLessThan(1500)
+    }
+    // This reading too.
+    expect(counted(await server.scrape(), 'skein_worker_silent_total')).toBe(4)
+    expect(await server.stop(6000)).toBe(0)
   })
 
   test('where one hangs a reload fails with a line, a stop does not wait for it, and the other answers', async () => {

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, expect, test } from 'vitest'
 import { isBatchingKnown } from '../src/listen/batch/libc.js'
@@ -42,6 +44,17 @@ describe.skipIf(!isBatchingKnown())('with two worker threads', () => {
     await server.stop()
   })
 
+  test('what only workers cannot start is an error, and the configuration of before answers on', async () => {
+    const server = await started()
+    server.write('alone')
+    const { err, code } = await skein(['reload'], server.cwd)
+    expect([err, code]).toEqual([expect.stringMatching(/^skein: .*Corefile:6: probe: .*not in a worker \(at probe\.mjs:\d+\)\n$/), 1])
+    for (const { answer } of await server.ask('a. TXT', 20)) expect(answer[0]).toContain('"one ')
+    await server.stop()
+    const { err: atStart, code: ended } = await skein([], server.cwd)
+    expect([atStart, ended]).toEqual([expect.stringMatching(/^skein: .*Corefile:6: probe: .*not in a worker \(at probe\.mjs:\d+\)\n$/), 1])
+  })
+
   test('reloads under load lose no question', async () => {
     const server = await started()
     const client = await openClient('udp', { address: '127.0.0.1', port: server.port })
@@ -68,6 +81,18 @@ describe.skipIf(!isBatchingKnown())('with two worker threads', () => {
     const begun = performance.now()
     process.kill(server.pid, 'SIGTERM')
     for (const [answer] of await Promise.all(asked)) expect(answer!.rcode).toBe('NOERROR')
+    expect(await server.ended).toBe(0)
+    expect(performance.now() - begun).toBeLessThan(1000)
+  })
+
+  test('SIGTERM closes TCP connections that are open, those of each', async () => {
+    const server = await started()
+    const connections = Array.from({ length: 12 }, () => connect({ ...server.at, host: server.at.address }))
+    await Promise.all(connections.map((each) => once(each, 'connect')))
+    const closed = Promise.all(connections.map((each) => once(each.resume(), 'close')))
+    const begun = performance.now()
+    process.kill(server.pid, 'SIGTERM')
+    await closed
     expect(await server.ended).toBe(0)
     expect(performance.now() - begun).toBeLessThan(1000)
   })
