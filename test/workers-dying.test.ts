@@ -95,6 +95,21 @@ describe.skipIf(!isBatchingKnown())('of two worker threads', () => {
     expect(await server.stop()).toBe(0)
   }, 20_000)
 
+  test('a reload amid the start of another one has it go over too', async () => {
+    const server = await started()
+    for (let i = 1; i <= 4; i++) {
+      await server.ask('throws. TXT').catch(() => {})
+      // The start of a thread takes about as long as the start of the command.
+      server.write(`t${i}`)
+      expect((await skein(['reload'], server.cwd)).code).toBe(0)
+      await expect.poll(async () => counted(await server.scrape(), 'skein_workers'), { timeout: 8000 }).toBe(2)
+      const answers = await server.ask('a. TXT', 40)
+      for (const { answer } of answers) expect(answer[0]).toContain(`"t${i} `)
+      expect(threadsOf(answers)).toHaveLength(2)
+    }
+    expect(await server.stop()).toBe(0)
+  }, 30_000)
+
   test('one that reaches the limit of its heap is replaced', async () => {
     const server = await started()
     server.write('one')

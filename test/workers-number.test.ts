@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, expect, test } from 'vitest'
 import { isBatchingKnown } from '../src/listen/batch/libc.js'
 import { readAnswer, requestOctets } from '../src/testing.js'
-import { skein } from './command.js'
+import { skein, start } from './command.js'
 import { openClient } from './dns-client.js'
 import { counted, ETCD, put, removeFolders, type Server, startedWith, threadsOf } from './worker-scene.js'
 
@@ -129,6 +129,29 @@ describe.skipIf(!isBatchingKnown())('a reload', () => {
     expect(await server.stop()).toBe(0)
   }, 20_000)
 
+  test.each([
+    [1, 3],
+    [3, 1],
+    [3, 2]
+  ])('that changes it from %i to %i opens new addresses in the same step, and closes those that have gone', async (before, after) => {
+    const server = await startedWith(before, 'bind 127.0.0.2')
+    const elsewhere = { port: server.port, address: '127.0.0.3' }
+    const [udp, tcp] = [load(server, 'udp'), load(server, 'tcp')]
+    await reload(server, after, 'two', 'bind 127.0.0.3')
+    for (const transport of ['udp', 'tcp'] as const) {
+      for (let i = 0; i < 20; i++) {
+        const client = await openClient(transport, elsewhere)
+        expect(readAnswer(await client.ask(requestOctets('a. TXT'))).answer[0]).toContain('"two ')
+        client.close()
+      }
+    }
+    await expect(openClient('tcp', { port: server.port, address: '127.0.0.2' })).rejects.toThrow('ECONNREFUSED')
+    for (const { lost } of [await udp(), await tcp()]) expect(lost).toBe(0)
+    expect(threadsOf(await server.ask('a. TXT', 60))).toHaveLength(after)
+    expect(await server.stop()).toBe(0)
+    expect(server.output()).not.toMatch(/ERROR|WARNING/)
+  })
+
   test('to fewer does not wait for one that hangs', async () => {
     const server = await startedWith(2)
     void server.ask('sleeps. TXT').catch(() => {})
@@ -138,4 +161,14 @@ describe.skipIf(!isBatchingKnown())('a reload', () => {
     expect(threadsOf(answers)).toEqual(['0'])
     expect(await server.stop()).toBe(0)
   }, 20_000)
+})
+
+test('where UDP does not go in batches a reload to several says that one answers, which goes on', async () => {
+  const server = await startedWith(1)
+  await server.stop()
+  const dgram = await start(server.cwd, [], { SKEIN_UDP: 'dgram' })
+  await reload(server, 2, 'two')
+  expect(dgram.output()).toContain('[WARNING] Corefile:4: multisocket: threads can share a port only where UDP goes in batches')
+  for (const transport of ['udp', 'tcp'] as const) expect(threadsOf(await server.ask('a. TXT', 10, transport))).toEqual(['0'])
+  expect(await dgram.stop()).toBe(0)
 })

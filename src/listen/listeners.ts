@@ -24,17 +24,6 @@ const WATCH_MS = 5_000
 /** A free UDP port may be taken on TCP; so many tries find one that is free on both. */
 const PORT_TRIES = 20
 
-/** Tries again where port 0 has become one that is not free on both. */
-export async function onFreePort<T>(port: number, open: () => T | Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await open()
-    } catch (error) {
-      if (port !== 0 || tries === PORT_TRIES || !(error instanceof ListenError)) throw error
-    }
-  }
-}
-
 /** Opens every endpoint, or none: where one fails, the others are closed again and its ListenError is thrown. */
 export async function openListeners(endpoints: readonly Endpoint[], options: ListenOptions = {}): Promise<Listeners> {
   const listeners = new Listeners(endpoints, options)
@@ -198,9 +187,15 @@ export class Listeners {
 
   async #openBoth(endpoint: Endpoint, address: string): Promise<Open> {
     const port = this.#portOf(endpoint)
-    const listeners = await onFreePort(port, () => this.#driver.open(endpoint, address, port))
-    if (endpoint.port === 0) this.#ports.set(endpoint.address, listeners[0].port)
-    return { endpoint, address, port: listeners[0].port, listeners }
+    for (let tries = 1; ; tries++) {
+      try {
+        const listeners = await this.#driver.open(endpoint, address, port)
+        if (endpoint.port === 0) this.#ports.set(endpoint.address, listeners[0].port)
+        return { endpoint, address, port: listeners[0].port, listeners }
+      } catch (error) {
+        if (port !== 0 || tries === PORT_TRIES || !(error instanceof ListenError)) throw error
+      }
+    }
   }
 
   /** Looks at the machine's addresses from time to time, while an endpoint is a wildcard. */

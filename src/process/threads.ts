@@ -7,7 +7,7 @@ import { openUdp as openDatagrams } from '../listen/udp.js'
 import type { OpenUdp } from '../listen/udp-driver.js'
 import { answeringThreads } from '../plugin.js'
 import type { WorkerConfiguration } from './worker-messages.js'
-import { Workers, type WorkersChange, type WorkersOptions } from './workers.js'
+import type { Workers, WorkersChange, WorkersOptions } from './workers.js'
 
 /** What is to answer another reading of the configuration. */
 export interface ThreadsChange {
@@ -33,9 +33,15 @@ export class Threads {
   /** Has all threads that a configuration wants build its chains. Throws a WorkerError where one cannot, and has changed nothing then. */
   async prepare(configuration: WorkerConfiguration, settings: Settings): Promise<ThreadsChange> {
     const count = this.#countFor(settings)
-    if (count > 0) this.workers ??= new Workers(await theLibc(), this.#options!)
+    if (count > 0) this.workers ??= await this.#makeWorkers()
     const workers = await this.workers?.prepare(configuration, count)
     return { ...(workers && { workers }), ...(count > 0 && { driver: this.workers!.sockets }) }
+  }
+
+  /** Loaded here: most servers have none. */
+  async #makeWorkers(): Promise<Workers> {
+    const [libc, { Workers: All }] = await Promise.all([theLibc(), import('./workers.js')])
+    return new All(libc, this.#options!)
   }
 
   /** How many workers are to answer; 0 where this thread is. */
@@ -44,9 +50,9 @@ export class Threads {
     if (count === 1 || this.#options === undefined) return 0
     if (this.#canShare) return count
     const at = settings.directiveOf(answeringThreads)?.at
-    this.#options.log.warn(
-      `${at === undefined ? '' : `${placeText(at)}: `}multisocket: threads can share a port only where UDP goes in batches, and here it does not: one thread answers`
-    )
+    const where = at === undefined ? '' : `${placeText(at)}: `
+    const problem = 'threads can share a port only where UDP goes in batches, and here it does not: one thread answers'
+    this.#options.log.warn(`${where}multisocket: ${problem}`)
     return 0
   }
 }

@@ -148,16 +148,18 @@ export class Workers implements SocketUsers {
 
   /** Has a thread that was launched answer. One that has ended meanwhile, or cannot, is replaced. */
   async #begin(place: Place): Promise<void> {
+    const built = place.thread === undefined ? this.#launch(place, this.#configuration) : undefined
+    const { thread } = place
     try {
-      if (place.thread === undefined) await this.#launch(place, this.#configuration)
-      await this.#serve(place)
+      await built
+      if (place.thread === thread) await this.#serve(place, thread!)
     } catch (error) {
-      await this.#end(place, `it cannot start: ${thrownText(error)}`)
+      // A reload may have put another one here meanwhile.
+      if (place.thread === thread) await this.#end(place, `it cannot start: ${thrownText(error)}`)
     }
   }
 
-  async #serve(place: Place): Promise<void> {
-    const thread = place.thread!
+  async #serve(place: Place, thread: WorkerThread): Promise<void> {
     this.sockets.restore(place.index)
     // What is told after this comes after it.
     place.isServing = true
@@ -222,7 +224,8 @@ export class Workers implements SocketUsers {
   async changed(graceMs: number): Promise<void> {
     await Promise.all(
       this.#serving.map(async (place) => {
-        const asked = place.thread!.ask({ name: 'sockets', sockets: this.sockets.of(place.index), graceMs })
+        const sockets = this.#leaving.includes(place) ? [] : this.sockets.of(place.index)
+        const asked = place.thread!.ask({ name: 'sockets', sockets, graceMs })
         // Its number may be another file's soon.
         if (!(await isDone(asked, graceMs + LATE_MS))) await this.#end(place, 'it does not let go of its sockets')
       })
