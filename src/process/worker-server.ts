@@ -46,7 +46,10 @@ export class WorkerServer {
   #next: Next | undefined
   /** The sockets that it is to have, as it was told last. */
   #wanted: readonly SharedSocket[] = []
+  /** Changes of the sockets come one after another. */
   #turn: Promise<unknown> = Promise.resolve()
+  /** So do those of the configuration: whoever was busy for long finds several waiting. */
+  #changes: Promise<unknown> = Promise.resolve()
   #hurry = (): void => {}
   #isStopping = false
 
@@ -65,11 +68,11 @@ export class WorkerServer {
   async #do(order: Exclude<Order, { name: 'collect' }>): Promise<void> {
     switch (order.name) {
       case 'prepare':
-        return this.#prepare(order.configuration)
+        return this.#inTurn(() => this.#prepare(order.configuration))
       case 'commit':
-        return this.#commit(order.graceMs)
+        return this.#inTurn(() => this.#commit(order.graceMs))
       case 'discard':
-        return this.#discard()
+        return this.#inTurn(() => this.#discard())
       case 'sockets':
         return this.#use(order.graceMs)
       case 'drain':
@@ -77,6 +80,12 @@ export class WorkerServer {
       case 'stop':
         return this.#stop(order.graceMs)
     }
+  }
+
+  #inTurn(change: () => Promise<void>): Promise<void> {
+    const done = this.#changes.then(change)
+    this.#changes = done.catch(() => {})
+    return done
   }
 
   async #prepare(configuration: WorkerConfiguration): Promise<void> {

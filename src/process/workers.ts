@@ -61,6 +61,8 @@ export class Workers implements SocketUsers {
   readonly #options: WorkersOptions
   /** Those that are to be there. */
   #places: Place[] = []
+  /** Those that build chains, and may be there then. */
+  #coming: Place[] = []
   /** Those that answer what they have, and end. */
   #leaving: Place[] = []
   readonly #deaths: Counter
@@ -89,7 +91,7 @@ export class Workers implements SocketUsers {
   }
 
   get #all(): Place[] {
-    return [...this.#places, ...this.#leaving]
+    return [...this.#places, ...this.#coming, ...this.#leaving]
   }
 
   get #serving(): Place[] {
@@ -104,8 +106,10 @@ export class Workers implements SocketUsers {
     const next = plain(configuration)
     const threads = this.#places.slice(0, count).flatMap(({ isServing, thread }) => (isServing && thread !== undefined ? [thread] : []))
     const coming = Array.from({ length: Math.max(0, count - this.count) }, (_, index) => emptyPlace(this.count + index))
+    this.#coming = coming
     if (this.count === 0) this.sockets.count = count
     const discard = async (): Promise<void> => {
+      this.#coming = []
       await Promise.allSettled([
         ...threads.map((thread) => askAwake(thread, { name: 'discard' })),
         ...coming.map(({ thread }) => thread?.terminate())
@@ -126,6 +130,7 @@ export class Workers implements SocketUsers {
     const staying = this.#places.slice(0, count)
     this.#leaving = this.#places.slice(count)
     this.#places = [...staying, ...coming]
+    this.#coming = []
     this.sockets.count = count
     await Promise.all([
       ...staying.map((place) => this.#goOver(place, threads)),
@@ -168,10 +173,7 @@ export class Workers implements SocketUsers {
 
   #ended(place: Place, thread: WorkerThread, why: string): void {
     if (place.thread !== thread) return
-    place.thread = undefined
-    place.isServing = false
-    this.#gone = summed(addable(this.#gone), [counters(place.counted)])
-    place.counted = []
+    this.#vacate(place)
     if (this.#isStopping || !this.#places.includes(place)) return
     this.#deaths.value++
     place.deaths = performance.now() - place.since < SOON_MS ? place.deaths + 1 : 1
@@ -180,6 +182,14 @@ export class Workers implements SocketUsers {
     const next = delay === 0 ? 'another one takes its place' : `another one takes its place in ${delay / 1000} s`
     this.#options.log.error(`worker thread ${place.index + 1} has died, and ${next}: ${why}`)
     place.timer = setTimeout(() => void this.#begin(place), delay)
+  }
+
+  /** The thread of a place is none any more; what it had counted stays in the sums. */
+  #vacate(place: Place): void {
+    place.thread = undefined
+    place.isServing = false
+    this.#gone = summed(addable(this.#gone), [counters(place.counted)])
+    place.counted = []
   }
 
   /** Has one answer what it has, and end; what it has counted stays. */
@@ -201,9 +211,8 @@ export class Workers implements SocketUsers {
     if (thread === undefined) return
     if (!threads.includes(thread)) {
       // It has just been started with the configuration of before.
-      place.thread = undefined
-      place.isServing = false
-      this.sockets.drop(index)
+      if (place.isServing) this.sockets.drop(index)
+      this.#vacate(place)
       await thread.terminate()
       return this.#begin(place)
     }
