@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { isBatchingKnown } from './batch/libc.js'
 import { loadBatch, theLibc } from './batch/open-batch.js'
+import { openSocket } from './batch/socket.js'
 import { OwnSockets } from './own-sockets.js'
 import { SharedSockets } from './shared-sockets.js'
 import type { Both, Endpoint, ListenerCounters } from './slot.js'
@@ -67,9 +68,9 @@ describe.skipIf(!isBatchingKnown())('sockets go from one driver to another', () 
     const theirs = await (await shared.take(endpoint('127.0.0.1'), '127.0.0.1', both)).apply()
     const back = await (await own.take(endpoint('127.0.0.1'), '127.0.0.1', theirs)).apply()
     await closeAll(both, theirs)
-    const other = new SharedSockets(await theLibc(), { changed: async () => {} })
-    other.count = 1
-    await expect(other.open(endpoint('127.0.0.1'), '127.0.0.1', both[0].port)).rejects.toThrow('the port is in use')
+    const libc = await theLibc()
+    for (const transport of ['udp', 'tcp'] as const)
+      expect(() => openSocket(libc, '127.0.0.1', both[0].port, 'joins', transport)).toThrow('EADDRINUSE')
     await closeAll(back)
   })
 
