@@ -58,6 +58,8 @@ class BenchSlot implements Slot {
     this.length = length
   }
 
+  readonly isKept = false
+
   keep(): void {}
 
   reserve(): Uint8Array {

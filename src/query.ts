@@ -170,6 +170,11 @@ export class Query {
     return this
   }
 
+  /** Whether somebody keeps it: what he asks for may then be looked at late as well, such as behind an `await`. */
+  get isKept(): boolean {
+    return this.#source?.isKept !== false
+  }
+
   /** The name asked for: canonical, lower case. */
   get qname(): string {
     return this.question.qname

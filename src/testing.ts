@@ -225,7 +225,7 @@ export class TestSlot implements Slot {
   readonly client: Client
   readonly #sent: (reply: Uint8Array | undefined) => void
   #out = Buffer.alloc(0)
-  #isKept = false
+  isKept = false
   #isSettled = false
 
   /** `sent` is called with the reply, or with undefined for none. */
@@ -238,7 +238,7 @@ export class TestSlot implements Slot {
   }
 
   keep(): void {
-    this.#isKept = true
+    this.isKept = true
   }
 
   reserve(size: number): Uint8Array {
@@ -259,7 +259,7 @@ export class TestSlot implements Slot {
   /** Has it answered, now or later. */
   giveTo(receive: Receive): void {
     receive(this)
-    if (this.#isKept || !this.#isSettled) return
+    if (this.isKept || !this.#isSettled) return
     this.octets.fill(ANOTHER_REQUEST)
     Object.assign(this.client, ANOTHER_CLIENT)
   }

@@ -67,3 +67,34 @@ test.each<[string, string]>([
   await expect.poll(() => seen(), { timeout: 5000 }).toHaveLength(4)
   expect([...seen()].sort()).toEqual([...expected].sort())
 })
+
+test('a layer that works in place and awaits can read the cached answer it awaited, whatever is cached meanwhile', async () => {
+  install(
+    'awaits',
+    "{ before: 'cache' }",
+    `{
+      inPlace: true,
+      async handle(query, next) {
+        await null
+        const reply = await next(query)
+        if (seen.length === 1 && globalThis.skeinGoOn === undefined) await new Promise((resolve) => { globalThis.skeinGoOn = resolve })
+        seen.push(query.qname)
+        return reply
+      }
+    }`
+  )
+  install(
+    'large',
+    "{ before: 'forward' }",
+    "{ handle: (query) => query.reply({ answer: [{ owner: query.qname, type: 'TXT', ttl: 60, rdata: Array(240).fill(query.qname[0].repeat(250)) }] }) }"
+  )
+  seen()?.splice(0)
+  server = await serverOf('. {\n  awaits\n  cache {\n    success 64\n  }\n  large\n}', { file: join(folder, 'Corefile') })
+  const ask = (name: string) => server!.ask(`${name} TXT`, { client: { transport: 'tcp' } })
+  await ask('first.example.')
+  const again = ask('first.example.')
+  // Some of the other answers come to stand where the first one was.
+  for (let i = 0; i < 1200; i++) await server.ask(`x${i}.example. TXT`)
+  ;(globalThis as unknown as { skeinGoOn: () => void }).skeinGoOn()
+  expect((await again).answer).toEqual([`first.example. 60 TXT${` "${'f'.repeat(250)}"`.repeat(240)}`])
+})

@@ -108,7 +108,8 @@ export class Cache {
     const hit = this.#find(query, now, asked)
     if (hit !== undefined) {
       query.set(cacheHit, true)
-      return hit
+      // Until a layer that awaits looks at it, another may come into its place.
+      return query.isKept ? hit.keep() : hit
     }
     asked.misses++
     const { count } = this.#marks

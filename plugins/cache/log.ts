@@ -103,7 +103,8 @@ export class SegmentLog {
     let next = this.#free.pop()
     if (next === undefined) {
       if (this.#segments.length >= this.#most - (reserve ? 0 : 1)) return false
-      const buffer = new ArrayBuffer(SEGMENT_OCTETS)
+      // What is shared does not count as the heap's own: each eight megabytes of it would have all garbage collected otherwise.
+      const buffer = new SharedArrayBuffer(SEGMENT_OCTETS)
       next =
         this.#segments.push({
           octets: new Uint8Array(buffer),

@@ -6,18 +6,15 @@ import { type Lookup, MOST_KEYS } from './lookup.js'
 import type { Outside } from './outside.js'
 import { distinctRecords, mxRecords, nsRecords, srvRecords, type Targets, txtRecords } from './records.js'
 import type { Service } from './service.js'
-import { below } from './zone.js'
+import type { SoaRecords } from './soa.js'
 
 /** What answers depend on besides the services. */
 export interface Rules {
   /** Seconds: of services that say none, and the most that a TTL of an answer with several records may be. */
   readonly ttl: number
-  /** Seconds: of negative answers, the SOA's minimum. */
-  readonly minTtl: number
   /** SRV priority and MX preference of services that say none. */
   readonly priority: number
-  /** The SOA's rname; undefined stands for `hostmaster` at the zone. */
-  readonly hostmaster: string | undefined
+  readonly soa: SoaRecords
   /** Told of a service under `ns.dns` that is no address. */
   readonly skipped: (service: Service) => void
 }
@@ -38,7 +35,7 @@ const NO_TARGETS: Targets = { answer: [], additional: [] }
 /** The parts of the reply, as far as the look-ups outside are known. */
 export function answerParts(lookup: Lookup, outside: Outside, rules: Rules, asked: Asked): ReplyParts {
   if (asked.type === 'SOA' && asked.name === lookup.apex) {
-    return { aa: true, ra: true, answer: [soa(lookup.apex, rules, rules.ttl, asked.now)], why: 'apex' }
+    return { aa: true, ra: true, answer: [rules.soa.of(lookup.apex, rules.ttl, asked.now)], why: 'apex' }
   }
   const { answer, additional, failed } = byType(lookup, outside, rules, asked)
   if (answer.length > 0) return { aa: true, ra: true, answer: levelled(answer, rules.ttl), additional, why: 'found' }
@@ -63,7 +60,7 @@ export function answerParts(lookup: Lookup, outside: Outside, rules: Rules, aske
 
 /** A negative answer, with the SOA that says how long it holds (RFC 2308 §3). */
 export function nothing(apex: string, rules: Rules, now: number, exists: boolean): ReplyParts {
-  const authority = [soa(apex, rules, rules.minTtl, now)]
+  const authority = [rules.soa.negative(apex, now)]
   return exists
     ? { aa: true, ra: true, authority, why: 'nodata' }
     : { rcode: 'NXDOMAIN', aa: true, ra: true, authority, why: 'no-such-name' }
@@ -107,25 +104,4 @@ function levelled(records: readonly ResourceRecord[], ttl: number): readonly Res
   if (records.length < 2) return records
   const lowest = lowestTtl(records, ttl)
   return records.map((record) => (record.ttl === lowest ? record : { ...record, ttl: lowest }))
-}
-
-const HOUR_MS = 3_600_000
-
-/** SkyDNS's SOA: its serial is the time, cut to the hour. */
-function soa(apex: string, { minTtl, hostmaster }: Pick<Rules, 'minTtl' | 'hostmaster'>, ttl: number, now: number): ResourceRecord {
-  return {
-    owner: apex,
-    type: 'SOA',
-    ttl,
-    rdata: {
-      mname: below('ns.dns', apex),
-      rname: hostmaster ?? below('hostmaster', apex),
-      // RFC 1982: 32 bits, whatever the clock says.
-      serial: ((Math.floor(now / HOUR_MS) * HOUR_MS) / 1000) >>> 0,
-      refresh: 28800,
-      retry: 7200,
-      expire: 604800,
-      minimum: minTtl
-    }
-  }
 }

@@ -25,6 +25,7 @@ import { type Options, readOptions, schema } from './options.js'
 import { Outside } from './outside.js'
 import { distinctRecords, oneTtl } from './records.js'
 import { readService, ServiceProblem } from './service.js'
+import { SoaRecords } from './soa.js'
 import { below, isReverse } from './zone.js'
 
 /** An answer that needs more looks outside than this is a loop of servers. */
@@ -78,7 +79,11 @@ class Backend {
       bad: (entry, problem) => bad.tell(entry, problem),
       cut: (key) => bad.tellCut(key, MOST_KEYS)
     }
-    this.#rules = { ...options, skipped: (service) => bad.tell(service, 'stands under ns.dns and is no address') }
+    this.#rules = {
+      ...options,
+      soa: new SoaRecords(options),
+      skipped: (service) => bad.tell(service, 'stands under ns.dns and is no address')
+    }
     this.#reverseZones = new Set(options.zones.filter(isReverse))
   }
 

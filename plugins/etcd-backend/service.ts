@@ -1,4 +1,5 @@
 import { canonicalName, type Entry, ipv4Octets, ipv4Text, ipv6Octets, ipv6Text, type Key, RecordError, shown } from 'skein/plugin'
+import { type Fields, readFields } from './fields.js'
 
 /** An address or a name that a service stands for. */
 export type Host = { readonly kind: 'A' | 'AAAA'; readonly address: string } | { readonly kind: 'name'; readonly name: string }
@@ -35,44 +36,29 @@ export class ServiceProblem {
 const MAX_16 = 0xffff
 const MAX_TTL = 0x7fffffff
 
-/** What a value says of a service, yet to be checked. */
-interface Fields {
-  ttl: unknown
-  host: unknown
-  port: unknown
-  priority: unknown
-  weight: unknown
-  text: unknown
-  mail: unknown
-  targetstrip: unknown
-  group: unknown
-}
-
 /** Reads an entry's value; `now` in milliseconds bounds the TTL by what is left of the key's lease. */
 export function readService(entry: Entry, defaultTtl: number, now: number): Service | ServiceProblem {
-  let value: unknown
+  let fields: Fields
   try {
-    value = JSON.parse(entry.value.toString('utf8'))
-  } catch {
-    return new ServiceProblem('is no JSON')
+    fields = readFields(entry.value)
+  } catch (error) {
+    return new ServiceProblem(error instanceof TypeError ? 'is no JSON object' : 'is no JSON')
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return new ServiceProblem('is no JSON object')
-  const fields = fieldsOf(value as Readonly<Record<string, unknown>>)
   try {
-    const ttl = number(fields, 'ttl', MAX_TTL) || defaultTtl
+    const ttl = number('ttl', fields.ttl, MAX_TTL) || defaultTtl
     const left = entry.expires === undefined ? ttl : Math.max(0, Math.ceil((entry.expires - now) / 1000))
     return {
       key: entry.key,
       modified: entry.modified,
-      host: readHost(string(fields, 'host')),
-      port: number(fields, 'port', MAX_16),
-      priority: number(fields, 'priority', MAX_16),
-      weight: number(fields, 'weight', MAX_16),
-      text: string(fields, 'text'),
-      mail: boolean(fields, 'mail'),
+      host: readHost(string('host', fields.host)),
+      port: number('port', fields.port, MAX_16),
+      priority: number('priority', fields.priority, MAX_16),
+      weight: number('weight', fields.weight, MAX_16),
+      text: string('text', fields.text),
+      mail: boolean('mail', fields.mail),
       ttl: Math.min(ttl, left),
-      targetStrip: number(fields, 'targetstrip', MAX_TTL),
-      group: string(fields, 'group')
+      targetStrip: number('targetstrip', fields.targetstrip, MAX_TTL),
+      group: string('group', fields.group)
     }
   } catch (error) {
     if (error instanceof ServiceProblem) return error
@@ -80,33 +66,19 @@ export function readService(entry: Entry, defaultTtl: number, now: number): Serv
   }
 }
 
-/** The fields of SkyDNS's JSON, whose names Go's decoder takes in any case. Of one that comes twice the last counts, and null is as if it was left out. */
-function fieldsOf(value: Readonly<Record<string, unknown>>): Fields {
-  const fields: Fields = { ttl: 0, host: '', port: 0, priority: 0, weight: 0, text: '', mail: false, targetstrip: 0, group: '' }
-  for (const field in value) {
-    const content = value[field]
-    const name = field.toLowerCase()
-    if (content !== null && Object.hasOwn(fields, name)) fields[name as keyof Fields] = content
-  }
-  return fields
-}
-
-function number(fields: Fields, field: keyof Fields, max: number): number {
-  const value = fields[field]
+function number(field: string, value: unknown, max: number): number {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > max) {
     throw new ServiceProblem(`has ${field} ${shownValue(value)}, expected a whole number from 0 to ${max}`)
   }
   return value
 }
 
-function string(fields: Fields, field: keyof Fields): string {
-  const value = fields[field]
+function string(field: string, value: unknown): string {
   if (typeof value !== 'string') throw new ServiceProblem(`has ${field} ${shownValue(value)}, expected text in quotes`)
   return value
 }
 
-function boolean(fields: Fields, field: keyof Fields): boolean {
-  const value = fields[field]
+function boolean(field: string, value: unknown): boolean {
   if (typeof value !== 'boolean') throw new ServiceProblem(`has ${field} ${shownValue(value)}, expected true or false`)
   return value
 }

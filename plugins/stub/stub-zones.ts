@@ -78,6 +78,7 @@ export class StubZones {
 
   /** The zone with the most labels that a name is in; undefined where that is the own domain, or none. */
   find(qname: string): StubZone | undefined {
+    if (this.#zones.size === 0) return undefined
     for (let name = qname; ; name = parentName(name)) {
       const servers = this.#zones.get(name)
       if (servers !== undefined) return { name, servers }

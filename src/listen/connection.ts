@@ -186,6 +186,7 @@ export class Connection {
 class StreamSlot implements Slot {
   readonly octets: Buffer
   readonly client: Client
+  isKept = false
   readonly #connection: Connection
 
   constructor(octets: Buffer, client: Client, connection: Connection) {
@@ -199,7 +200,9 @@ class StreamSlot implements Slot {
   }
 
   /** It has its octets to itself. */
-  keep(): void {}
+  keep(): void {
+    this.isKept = true
+  }
 
   reserve(): Buffer {
     return outgoing

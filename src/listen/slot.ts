@@ -18,6 +18,8 @@ export interface Slot extends Outgoing {
   readonly client: Client
   /** Has octets and client stay as they are as long as somebody refers to the slot. */
   keep(): void
+  /** Whether that was called. */
+  readonly isKept: boolean
 }
 
 /** Takes requests as they come. Never throws. */

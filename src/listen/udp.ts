@@ -127,6 +127,7 @@ class UdpListener implements Listener {
 class UdpSlot implements Slot {
   readonly octets: Buffer
   readonly client: Client
+  isKept = false
   readonly #listener: UdpListener
   #outgoing: Buffer | undefined
 
@@ -141,7 +142,9 @@ class UdpSlot implements Slot {
   }
 
   /** It has its octets to itself. */
-  keep(): void {}
+  keep(): void {
+    this.isKept = true
+  }
 
   reserve(size: number): Buffer {
     if (this.#outgoing === undefined || this.#outgoing.length < size) this.#outgoing = this.#listener.take(size)

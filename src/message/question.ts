@@ -8,6 +8,8 @@ export interface Source {
   readonly octets: Uint8Array
   /** Has them stay as they are as long as somebody refers to the source. */
   keep?(): void
+  /** Whether somebody has called {@link Source.keep}; undefined of octets that were never another's. */
+  readonly isKept?: boolean
 }
 
 const MAX_NAME = 255

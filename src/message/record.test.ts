@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { RecordError } from './name.js'
 import { shownRecord } from './presentation.js'
-import { type ResourceRecord, rdataOctets, readRdata, readTtl } from './record.js'
+import { type ResourceRecord, rdataOctets, readRdata, readTtl, writtenOnce } from './record.js'
 import { typeNumber } from './registry.js'
 
 function record(type: string, rdata: unknown): ResourceRecord {
@@ -81,4 +81,19 @@ test.each([
   ['ffffffff', 0]
 ])('reads the TTL %s as %d (RFC 2181 §8)', (octets, ttl) => {
   expect(readTtl(Buffer.from(octets, 'hex'), 0)).toBe(ttl)
+})
+
+test.each<[string, ResourceRecord]>([
+  ['an SOA', record('SOA', soa)],
+  ['a TXT', record('TXT', [Uint8Array.of(1, 2)])],
+  ['another class', { ...record('A', '192.0.2.1'), class: 'CH', owner: 'X.y.' }],
+  ['an unknown type at the root', { ...record('TYPE65280', Uint8Array.of(1)), owner: '.' }]
+])('%s that is written once says what it did', (_what, from) => {
+  const { owner, type, class: of, ttl, rdata } = writtenOnce(from)
+  expect({ owner, type, class: of, ttl, rdata }).toEqual({ class: 'IN', ...from })
+})
+
+test('a record that cannot be written is not written once either', () => {
+  expect(() => writtenOnce(record('A', 'x'))).toThrow(RecordError)
+  expect(() => writtenOnce({ ...record('A', '192.0.2.1'), owner: 'a..b.' })).toThrow(RecordError)
 })

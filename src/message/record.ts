@@ -1,7 +1,7 @@
 /** Resource records: as plugins write them, and as they are read in place from a message. */
 import { ipv4Text, ipv6Octets, ipv6Text, putIpv4 } from './address.js'
 import { type CodecRdata, decodeRdata, encodeRdata, isCodecType } from './codec.js'
-import { nameEnd, RecordError, readName, writeName } from './name.js'
+import { nameEnd, nameOctets, RecordError, readName, writeName } from './name.js'
 import { copyOctets, lastName, plainRdata } from './rdata.js'
 import { className, classNumber, type RRClass, type RRType, typeName, typeNumber } from './registry.js'
 
@@ -28,6 +28,9 @@ export interface OwnRdata {
 }
 
 type KnownRdata = OwnRdata & CodecRdata
+
+/** Type, class, TTL, and the length of the rdata. */
+const FIXED_OCTETS = 10
 
 interface RecordOf<T, R> {
   readonly owner: string
@@ -136,6 +139,25 @@ export function readRdata(octets: Uint8Array, type: number, start: number, end: 
       return (isCodecType(name) ? decodeRdata(name, plain) : undefined) ?? plain
     }
   }
+}
+
+/**
+ * The record as its octets: for one that is served again and again, which need not be written each time. It gives its parts when
+ * asked for. Throws RecordError where it cannot be on the wire.
+ */
+export function writtenOnce(record: ResourceRecord): ResourceRecord {
+  const { owner, ttl } = record
+  const name = nameOctets(owner)
+  const rdata = rdataOctets(record)
+  const octets = new Uint8Array(name.length + FIXED_OCTETS + rdata.length)
+  const numbers = new DataView(octets.buffer, name.length)
+  octets.set(name)
+  numbers.setUint16(0, typeNumberOf(record))
+  numbers.setUint16(2, classNumberOf(record))
+  numbers.setUint32(4, ttl)
+  numbers.setUint16(8, rdata.length)
+  octets.set(rdata, name.length + FIXED_OCTETS)
+  return new WireRecord(octets, 0, name.length) as unknown as ResourceRecord
 }
 
 /** Room for what {@link putRdata} puts: two names, of which {@link writeName} wants 320 octets each, and the numbers of an SOA. */

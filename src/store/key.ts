@@ -19,12 +19,21 @@ const AFTER_ALL = Buffer.alloc(MAX_KEY_OCTETS + 1, 0xff)
 
 /** Lower-cases A–Z only: other octets are no letters (RFC 4343 §2). */
 export function fold(segment: string): string {
-  return /[A-Z]/.test(segment) ? segment.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()) : segment
+  return isFolded(segment) ? segment : segment.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
 }
 
 /** The key in the spelling of the database: itself, where it is spelled so. */
 export function foldedKey(key: Key): Key {
-  return key.every((segment) => fold(segment) === segment) ? key : key.map(fold)
+  for (let index = 0; index < key.length; index++) if (!isFolded(key[index]!)) return key.map(fold)
+  return key
+}
+
+function isFolded(segment: string): boolean {
+  for (let i = 0; i < segment.length; i++) {
+    const octet = segment.charCodeAt(i)
+    if (octet >= 0x41 && octet <= 0x5a) return false
+  }
+  return true
 }
 
 /** {@link fold}, of one octet. */

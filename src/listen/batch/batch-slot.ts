@@ -70,7 +70,7 @@ export class BatchSlot implements Slot {
   #socket!: AskedSocket
   #outgoing: OutgoingBuffer | undefined
   #isSettled = false
-  #isKept = false
+  isKept = false
 
   constructor(octets: Buffer, client: BatchClient) {
     this.octets = octets
@@ -89,12 +89,12 @@ export class BatchSlot implements Slot {
   /** Ends the handler's call; whether the next datagram may have the place with this slot. */
   release(): boolean {
     if (!this.#isSettled) this.keep()
-    return !this.#isKept
+    return !this.isKept
   }
 
   keep(): void {
-    if (this.#isKept) return
-    this.#isKept = true
+    if (this.isKept) return
+    this.isKept = true
     const { length } = this
     const { names, at } = this.client
     const end = at + sockaddrLength(names, at)
