@@ -5,7 +5,7 @@
 import 'reflect-metadata'
 import { type DependencyContainer, type InjectionToken, instanceCachingFactory, container as root } from 'tsyringe'
 import { BlockScope, type ProcessServices, type Shares, type StorePool } from './chain/scope.js'
-import type { Clock, Log, MetricsRegistry, Random } from './plugin.js'
+import type { Clock, Log, Random } from './plugin.js'
 import { systemClock } from './process/clock.js'
 import type { MakeScope } from './process/instance.js'
 import { type LogFormat, StreamLog } from './process/log.js'
@@ -13,12 +13,13 @@ import { PromRegistry } from './process/metrics.js'
 import { SystemRandom } from './process/random.js'
 import { Sharing } from './process/shares.js'
 import { EmbeddedStores } from './process/stores.js'
+import { WorkerStores } from './process/worker-stores.js'
 
 /** The tokens that a test may register something else under, before anything is resolved. */
 export const LOG: InjectionToken<Log> = Symbol('log')
 export const CLOCK: InjectionToken<Clock> = Symbol('clock')
 export const RANDOM: InjectionToken<Random> = Symbol('random')
-export const METRICS: InjectionToken<MetricsRegistry> = Symbol('metrics')
+export const METRICS: InjectionToken<PromRegistry> = Symbol('metrics')
 export const STORES: InjectionToken<StorePool> = Symbol('stores')
 export const SHARES: InjectionToken<Shares> = Symbol('shares')
 export const VERSION: InjectionToken<string> = Symbol('version')
@@ -42,6 +43,14 @@ export function processContainer(
   container.register(SHARES, { useFactory: instanceCachingFactory(() => new Sharing()) })
   container.register(VERSION, { useValue: version })
   return container
+}
+
+/** The parts of a worker thread: it has no store of its own, and logs to where the process does. */
+export function inWorker(version: string, format: LogFormat): { services: ProcessServices; metrics: PromRegistry; stores: WorkerStores } {
+  const container = processContainer(version, format)
+  const stores = new WorkerStores(container.resolve(LOG))
+  container.register<StorePool>(STORES, { useValue: stores })
+  return { services: { ...servicesOf(container), isWorker: true }, metrics: container.resolve(METRICS), stores }
 }
 
 /** Has the stores of a container open no keys API: for a command that runs beside what there is. */

@@ -211,7 +211,7 @@ async function run(flags: ReadonlyMap<string, string>): Promise<void> {
 async function serve(flags: ReadonlyMap<string, string>, defaultPort: number, format: LogFormat): Promise<void> {
   collectAlone()
   const configuration = readConfiguration(flags.get('conf'))
-  const { processContainer, scopesOf, servicesOf } = await import('./container.js')
+  const { METRICS, processContainer, scopesOf, servicesOf } = await import('./container.js')
   const [{ startServer }, { Reloader }, { adminCalls }, { AdminEnd }, { openControlSocket }, { banner }] = await Promise.all([
     import('./process/run.js'),
     import('./process/reload.js'),
@@ -229,7 +229,20 @@ async function serve(flags: ReadonlyMap<string, string>, defaultPort: number, fo
     (text) => log.warn(text)
   )
   const adminEnd = new AdminEnd(log)
-  const server = await startServer({ configuration, services, makeScope: scopesOf(container), defaultPort, beside: adminEnd })
+  const server = await startServer({
+    configuration,
+    services,
+    makeScope: scopesOf(container),
+    defaultPort,
+    beside: adminEnd,
+    workers: {
+      file: new URL('worker.js', import.meta.url),
+      start: { version: services.version, format, defaultPort },
+      log,
+      metrics: container.resolve(METRICS),
+      stores: services.stores
+    }
+  })
   const reloader = new Reloader(server, configuration, (before) => readAgain(flags.get('conf'), before), services)
   reload = () => void reloader.now()
   adminEnd.calls = adminCalls(server, reloader, services)

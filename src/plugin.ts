@@ -8,6 +8,7 @@ import type { Config, Schema } from './corefile/schema.js'
 import type { HttpPlace } from './http/place.js'
 import type { Message } from './message/message.js'
 import type { Rcode } from './message/registry.js'
+import type { MetricsRegistry } from './metrics.js'
 import type { Fact, Query } from './query.js'
 import type { Key } from './store/key.js'
 import type { Entry } from './store/store.js'
@@ -37,6 +38,7 @@ export type { Question } from './message/question.js'
 export { reasonsOf } from './message/reasons.js'
 export { type ResourceRecord, withTtl, writtenOnce } from './message/record.js'
 export { asksForRecords, isMetaType, type Rcode, type RRClass, type RRType, typeNumber } from './message/registry.js'
+export type { Counter, HistogramValue, MetricFamily, MetricSample, MetricsRegistry } from './metrics.js'
 export { type Client, type Fact, fact, type Query, type ReplyParts, shownAddress } from './query.js'
 export { fold, type Key, keyOfPath, shownKey } from './store/key.js'
 export type { Entry } from './store/store.js'
@@ -114,6 +116,11 @@ export interface Layer {
    * `observe` until that has returned. The octets of both are then used for others. For all other layers copies are made first, which costs.
    */
   readonly inPlace?: boolean
+  /**
+   * `start`, `refreshed`, `drain` and `stop` are for the whole process: where worker threads answer, they are called in the main thread
+   * alone. For a layer whose `handle` and `observe` do without.
+   */
+  readonly once?: boolean
   /** Its `observe` tells the operator of errors. Where no layer does, the server does. */
   readonly tellsErrors?: boolean
   /** Its `observe` is to be told which layer answered, which is noted for each query of the chain then. */
@@ -161,8 +168,13 @@ export interface Host {
   readonly version: string
   /** The service store in a folder: opened by the server before any layer starts, closed after the last has stopped. */
   store(options: StoreOptions): Store
-  /** Made once a process by the first user, closed when the last has stopped, surviving a reload that keeps the key. Call it in `start`. */
-  shared<T>(key: string, create: () => MaybePromise<SharedValue<T>>): MaybePromise<Shared<T>>
+  /**
+   * Made once a process by the first user, closed when the last has stopped, surviving a reload that keeps the key. Call it in `start`.
+   *
+   * Where worker threads answer, it is made in the main thread, and `create` is not called in theirs, nor has what they get a value: right
+   * for a port. What the queries of a chain need is made once for each `thread` that has chains.
+   */
+  shared<T>(key: string, create: () => MaybePromise<SharedValue<T>>, per?: 'process' | 'thread'): MaybePromise<Shared<T>>
   /**
    * Equal before and after a reload where the directives behind this one in its chain, the files that they read and the server
    * blocks that their look-ups have entered are unchanged: what rests on these alone can be `shared` under it. Known from `start` on.
@@ -223,50 +235,6 @@ export function shuffle<T>(list: T[], random: Random): T[] {
   return list
 }
 
-/** Counters are plain numbers, collected when somebody scrapes. */
-export interface MetricsRegistry {
-  counter(name: string, help: string): Counter
-  /** `read` is called when somebody scrapes. */
-  gauge(name: string, help: string, read: () => number): void
-  /** `make` is called when somebody scrapes, until what is returned is called. Names must not be those of a counter or gauge. */
-  collect(make: () => readonly MetricFamily[]): () => void
-  /** Everything, in the text format of Prometheus; the numbers of the process too. */
-  text(): Promise<string>
-}
-
-/** Numbers under one name, told apart by labels. */
-export interface MetricFamily {
-  /** `[a-zA-Z_:][a-zA-Z0-9_:]*`; that of a counter ends in `_total`. */
-  readonly name: string
-  readonly help: string
-  readonly type: 'counter' | 'gauge' | 'histogram'
-  /** The names of the labels. */
-  readonly labels: readonly string[]
-  readonly samples: readonly MetricSample[]
-}
-
-/** One of them; a {@link HistogramValue} in a histogram. */
-export interface MetricSample {
-  /** The values of the labels, in the order of their names. */
-  readonly labels: readonly string[]
-  readonly value: number | HistogramValue
-}
-
-/** How many values fell between two bounds. */
-export interface HistogramValue {
-  /** Upper bounds, rising. */
-  readonly bounds: readonly number[]
-  /** One for each bound, of the values up to it that are above the bound before; and one for those above all. */
-  readonly counts: readonly number[]
-  /** Of all values. */
-  readonly sum: number
-}
-
-/** A number that only grows. */
-export interface Counter {
-  value: number
-}
-
 /** How the service store is opened; equal in all users of one folder. */
 export interface StoreOptions {
   /** A path of the configuration. */
@@ -315,6 +283,7 @@ export interface SharedValue<T> {
 
 /** One user's share. */
 export interface Shared<T> {
+  /** Throws in a worker thread where it is one of the process. */
   readonly value: T
   /** Gives the share back; the last one closes. */
   release(): MaybePromise<void>
@@ -342,6 +311,9 @@ export const reloadEvery: Setting<{ readonly intervalMs: number; readonly jitter
 
 /** Where the admin calls are answered by HTTP, and the token that each asks for; nowhere where nobody sets it. */
 export const adminEnd: Setting<{ readonly place: HttpPlace; readonly token: string | undefined }> = { name: 'admin', scope: 'process' }
+
+/** How many threads answer queries, each with chains of its own; the main thread alone where nobody sets it, or sets 1. */
+export const answeringThreads: Setting<number> = { name: 'multisocket', scope: 'process' }
 
 /** Whether the log has lines for debugging. */
 export const debugLog: Setting<boolean> = { name: 'debug', scope: 'process' }

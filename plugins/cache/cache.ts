@@ -69,10 +69,14 @@ export class Cache {
 
   async start(): Promise<void> {
     const { success, denial } = this.#options
-    this.#kept = await this.#host.shared(`cache ${this.#host.behind}`, () => {
-      const value: Kept = { success: this.#success, denial: this.#denial, marks: this.#marks }
-      return { value, close: () => clear(value) }
-    })
+    this.#kept = await this.#host.shared(
+      `cache ${this.#host.behind}`,
+      () => {
+        const value: Kept = { success: this.#success, denial: this.#denial, marks: this.#marks }
+        return { value, close: () => clear(value) }
+      },
+      'thread'
+    )
     this.#success = this.#kept.value.success
     this.#denial = this.#kept.value.denial
     this.#marks = this.#kept.value.marks

@@ -72,10 +72,14 @@ export class Numbers {
 /** Has the numbers of a cache told with those of all others, until what is returned is called. */
 export async function telling(numbers: Numbers, host: Host): Promise<() => Promise<void>> {
   numbers.settle(host.find(blockServed))
-  const all = await host.shared('cache/numbers', () => {
-    const value = new Set<Numbers>()
-    return { value, close: host.metrics.collect(() => families([...value])) }
-  })
+  const all = await host.shared(
+    'cache/numbers',
+    () => {
+      const value = new Set<Numbers>()
+      return { value, close: host.metrics.collect(() => families([...value])) }
+    },
+    'thread'
+  )
   all.value.add(numbers)
   return async () => {
     all.value.delete(numbers)
@@ -95,7 +99,9 @@ function families(all: readonly Numbers[]): MetricFamily[] {
     type,
     help,
     labels: ['server', ...(hasKinds ? ['type'] : []), 'zones', 'view'],
-    samples: all.flatMap(samples)
+    samples: all.flatMap(samples),
+    // Each thread has a cache of its own.
+    isPerThread: true
   })
   return [
     family('coredns_cache_entries', 'gauge', 'Answers in the cache.', (numbers) => numbers.entries(), true),

@@ -60,7 +60,7 @@ export class Attempts {
   }
 
   async start(): Promise<void> {
-    this.#sockets = await this.#host.shared('forward/sockets', () => ({ value: new Turnstile(MAX_SOCKETS) }))
+    this.#sockets = await this.#host.shared('forward/sockets', () => ({ value: new Turnstile(MAX_SOCKETS) }), 'thread')
   }
 
   /** The first proper reply, or what the last attempt failed of. */

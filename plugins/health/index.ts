@@ -46,6 +46,7 @@ export default {
     let endWaiting = (): void => {}
     return {
       reach: { listens: place.listens.map((each) => ({ ...each, needed: true })) },
+      once: true,
       async start() {
         // All ends count together.
         const numbers = await host.shared('health', () => {

@@ -60,11 +60,15 @@ export default {
       },
       async start() {
         // All server blocks count together, and go on counting where a reload keeps one.
-        const counting = await host.shared('metrics', () => {
-          const value = { traffic: new Traffic(), enabled: new Enabled() }
-          const families = () => [buildInfo(host.version), value.enabled.family(), ...value.traffic.families()]
-          return { value, close: host.metrics.collect(families) }
-        })
+        const counting = await host.shared(
+          'metrics',
+          () => {
+            const value = { traffic: new Traffic(), enabled: new Enabled() }
+            const families = () => [buildInfo(host.version), value.enabled.family(), ...value.traffic.families()]
+            return { value, close: host.metrics.collect(families) }
+          },
+          'thread'
+        )
         shares.push(counting)
         traffic = counting.value.traffic
         const { enabled } = counting.value

@@ -51,6 +51,7 @@ export default {
     let shared: Shared<Readiness> | undefined
     return {
       reach: { listens: place.listens },
+      once: true,
       async start() {
         try {
           shared = await host.shared(`ready ${place.text}`, () => openReady(place, host))

@@ -6,7 +6,7 @@ import { found, Given, isPlain, problemOf } from '../corefile/given.js'
 import type { Layer } from '../plugin.js'
 
 const FUNCTIONS: readonly (keyof Layer)[] = ['handle', 'observe', 'start', 'ready', 'drain', 'refreshed', 'stop']
-const MEMBERS: readonly (keyof Layer)[] = [...FUNCTIONS, 'tellsErrors', 'wantsLayer', 'reach']
+const MEMBERS: readonly (keyof Layer)[] = [...FUNCTIONS, 'once', 'tellsErrors', 'wantsLayer', 'reach']
 
 /** What is wrong with it, in words; undefined where nothing is. */
 export function layerProblem(layer: unknown): string | undefined {
@@ -20,6 +20,7 @@ function checkLayer(given: Given, layer: object): void {
     const member = given.get(key)
     if (!member.isMissing && typeof member.value !== 'function') member.fail('a function')
   }
+  given.get('once').flag()
   given.get('tellsErrors').flag()
   given.get('wantsLayer').flag()
   if (!given.get('reach').isMissing) checkReach(given.get('reach'))

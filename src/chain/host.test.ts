@@ -87,6 +87,36 @@ describe('offers are found by their name within the server block', () => {
   })
 })
 
+describe('what is shared', () => {
+  const made: string[] = []
+  const shares = {
+    take: (key: string, create: () => unknown) => {
+      made.push(key)
+      return create()
+    }
+  }
+  const hostIn = (isWorker: boolean): PluginHost => {
+    const generation = { folder, stores, scopes: [] }
+    const block = new BlockScope({ ...services, shares, isWorker } as unknown as ProcessServices, generation, (query) =>
+      query.fail('SERVFAIL', 'fault')
+    )
+    return new PluginHost(block, new Directive('a', [], { file: 'Corefile', line: 3, column: 1 }, ['.']))
+  }
+
+  test('once a process is made in the main thread alone; a worker gets something without a value, to be given back', async () => {
+    expect((await hostIn(false).shared('port', () => ({ value: 1 }))).value).toBe(1)
+    const share = await hostIn(true).shared('port', () => ({ value: 2 }))
+    expect(() => share.value).toThrow('"port" is shared once a process, so a worker thread has none')
+    await share.release()
+    expect(made.splice(0)).toEqual(['port'])
+  })
+
+  test('once a thread is made in each', async () => {
+    for (const isWorker of [false, true]) expect((await hostIn(isWorker).shared('cache', () => ({ value: 3 }), 'thread')).value).toBe(3)
+    expect(made.splice(0)).toEqual(['cache', 'cache'])
+  })
+})
+
 describe('settings', () => {
   const size: Setting<number> = { name: 'size', scope: 'process' }
   const addresses: Setting<readonly string[]> = { name: 'addresses', scope: 'block' }

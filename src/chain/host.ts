@@ -71,8 +71,9 @@ export class PluginHost implements Host {
     return this.#scope.generation.stores.use(own, this.#directive)
   }
 
-  shared<T>(key: string, create: () => MaybePromise<SharedValue<T>>): MaybePromise<Shared<T>> {
-    return this.#scope.services.shares.take(key, create)
+  shared<T>(key: string, create: () => MaybePromise<SharedValue<T>>, per: 'process' | 'thread' = 'process'): MaybePromise<Shared<T>> {
+    const { shares, isWorker = false } = this.#scope.services
+    return isWorker && per === 'process' ? elsewhere(key) : shares.take(key, create)
   }
 
   get behind(): string {
@@ -100,6 +101,18 @@ export class PluginHost implements Host {
 /** Of the contents of a file. */
 export function hashOf(octets: Uint8Array): string {
   return createHash('sha256').update(octets).digest('hex')
+}
+
+/** What is made in the main thread, as a worker gets it. */
+function elsewhere<T>(key: string): Shared<T> {
+  return {
+    get value(): never {
+      throw new Error(
+        `${JSON.stringify(key)} is shared once a process, so a worker thread has none: share it once a thread, or start with \`once\``
+      )
+    },
+    release: () => {}
+  }
 }
 
 function named(log: Log, name: string): Log {

@@ -51,6 +51,7 @@ export const BUILT_IN: readonly string[] = [
   'health',
   'log',
   'metrics',
+  'multisocket',
   'ready',
   'reload',
   'root',

@@ -15,6 +15,7 @@ import type {
   StoreOptions
 } from '../plugin.js'
 import type { Query } from '../query.js'
+import type { Key } from '../store/key.js'
 
 /** What the process gives to every server block. Made by the composition root; tests give their own. */
 export interface ProcessServices {
@@ -25,13 +26,20 @@ export interface ProcessServices {
   readonly stores: StorePool
   readonly shares: Shares
   readonly version: string
+  /** Whether this is a worker thread, which answers, and leaves what is to be once a process to the main thread. */
+  readonly isWorker?: boolean
 }
 
 /** The service stores of the process: each folder is open once, whoever uses it. */
 export interface StorePool {
   /** For one reading of the configuration. */
   lease(): Stores
+  /** Has changes of open stores told: in which folder, and of which keys. */
+  onChange?(told: StoreNews): void
 }
+
+/** Is told that keys of the store in a folder have changed. */
+export type StoreNews = (folder: string, keys: readonly Key[]) => void
 
 /** The service stores that one reading of the configuration uses, by folder. */
 export interface Stores {

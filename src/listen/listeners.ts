@@ -1,24 +1,17 @@
 /** All sockets of the process: opened together, kept in step with the machine's addresses, closed together. */
 import { isWildcard, localAddresses } from './addresses.js'
 import type { StreamLimits } from './limits.js'
-import { ListenError, type Listener, type ListenerCounters, type Receive } from './slot.js'
-import { openTcp } from './tcp.js'
-import { openUdp } from './udp.js'
+import { type Driver, OwnSockets, type Taking } from './own-sockets.js'
+import { type Both, type Endpoint, ListenError, type Listener, type ListenerCounters } from './slot.js'
 import type { OpenUdp } from './udp-driver.js'
-
-/** An address to listen on with UDP and TCP. `0.0.0.0` and `::` stand for every local address of their family. */
-export interface Endpoint {
-  readonly address: string
-  /** 0 takes a free port, the same for UDP and TCP. */
-  readonly port: number
-  readonly receive: Receive
-}
 
 /** What listeners need besides their endpoints. */
 export interface ListenOptions {
   readonly limits?: StreamLimits
   /** How UDP sockets are opened; with `node:dgram` where left out. */
   readonly openUdp?: OpenUdp
+  /** Who drives the sockets; this thread where left out. */
+  readonly driver?: Driver | undefined
   /** How often the machine's addresses are looked at where an endpoint is a wildcard, in milliseconds. */
   readonly watchMs?: number
   /** The machine's addresses. */
@@ -48,7 +41,7 @@ interface Open {
   endpoint: Endpoint
   readonly address: string
   readonly port: number
-  readonly listeners: readonly [udp: Listener, tcp: Listener]
+  listeners: Both
 }
 
 /** An address to have sockets on. */
@@ -67,8 +60,9 @@ export interface Change {
 
 /** The open sockets of a process. */
 export class Listeners {
-  readonly counters: ListenerCounters = { received: 0, unsent: 0, refusedConnections: 0 }
   readonly #options: ListenOptions
+  readonly #own: OwnSockets
+  #driver: Driver
   #endpoints: readonly Endpoint[]
   #open: Open[] = []
   /** The port that an endpoint's port 0 has become. */
@@ -80,6 +74,13 @@ export class Listeners {
   constructor(endpoints: readonly Endpoint[], options: ListenOptions) {
     this.#endpoints = endpoints
     this.#options = options
+    this.#own = new OwnSockets(options)
+    this.#driver = options.driver ?? this.#own
+  }
+
+  /** Of the sockets that this thread drives. */
+  get counters(): ListenerCounters {
+    return this.#own.counters
   }
 
   /** The sockets that are open now. */
@@ -93,36 +94,52 @@ export class Listeners {
     this.#followWildcards()
   }
 
-  /** Opens what these endpoints need beside what is open. Throws ListenError, and has changed nothing then. */
-  prepare(endpoints: readonly Endpoint[]): Promise<Change> {
+  /**
+   * Opens what these endpoints need beside what is open. All is to be driven by this `driver`; by this thread where left out. Throws
+   * ListenError, and has changed nothing then.
+   */
+  prepare(endpoints: readonly Endpoint[], driver: Driver = this.#own): Promise<Change> {
     let settled = (): void => {}
     const change = new Promise<void>((resolve) => {
       settled = resolve
     })
-    const prepared = this.#turn.then(() => this.#prepare(endpoints, settled))
+    const prepared = this.#turn.then(() => this.#prepare(endpoints, driver, settled))
     this.#turn = prepared.then(() => change).catch(() => {})
     return prepared
   }
 
-  async #prepare(endpoints: readonly Endpoint[], settled: () => void): Promise<Change> {
+  async #prepare(endpoints: readonly Endpoint[], driver: Driver, settled: () => void): Promise<Change> {
     const { opened, kept } = await this.#openMissing(endpoints)
+    const taken = new Map<Open, Taking>()
+    const discard = async (): Promise<void> => {
+      settled()
+      for (const taking of taken.values()) taking.discard()
+      await closeAll(opened, 0)
+    }
+    try {
+      if (driver !== this.#driver)
+        for (const open of [...kept.keys(), ...opened])
+          taken.set(open, await driver.take(kept.get(open) ?? open.endpoint, open.address, open.listeners))
+    } catch (error) {
+      await discard()
+      throw error
+    }
     return {
       apply: async (graceMs) => {
         for (const [open, endpoint] of kept) {
           open.endpoint = endpoint
           for (const listener of open.listeners) listener.serve(endpoint.receive, endpoint.address)
         }
-        const gone = this.#open.filter((open) => !kept.has(open))
+        const gone = this.#open.filter((open) => !kept.has(open)).map(({ listeners }) => listeners)
         this.#open = [...kept.keys(), ...opened]
         this.#endpoints = endpoints
+        this.#driver = driver
+        const given = [...taken].map(([open, taking]) => goOver(open, taking, graceMs))
         this.#followWildcards()
         settled()
-        await closeAll(gone, graceMs)
+        await Promise.all([...given, ...gone.map((both) => closeBoth(both, graceMs))])
       },
-      discard: async () => {
-        settled()
-        await closeAll(opened, 0)
-      }
+      discard
     }
   }
 
@@ -171,13 +188,11 @@ export class Listeners {
   async #openBoth(endpoint: Endpoint, address: string): Promise<Open> {
     const port = this.#portOf(endpoint)
     for (let tries = 1; ; tries++) {
-      const udp = await (this.#options.openUdp ?? openUdp)(address, port, endpoint.receive, this.counters, endpoint.address)
       try {
-        const tcp = await openTcp(address, udp.port, endpoint.receive, this.counters, this.#options.limits, endpoint.address)
-        if (endpoint.port === 0) this.#ports.set(endpoint.address, udp.port)
-        return { endpoint, address, port: udp.port, listeners: [udp, tcp] }
+        const listeners = await this.#driver.open(endpoint, address, port)
+        if (endpoint.port === 0) this.#ports.set(endpoint.address, listeners[0].port)
+        return { endpoint, address, port: listeners[0].port, listeners }
       } catch (error) {
-        await udp.close(0)
         if (port !== 0 || tries === PORT_TRIES || !(error instanceof ListenError)) throw error
       }
     }
@@ -219,6 +234,17 @@ export class Listeners {
   }
 }
 
+/** Has another driver go on with the sockets before the one that has had them lets go. */
+async function goOver(open: Open, taking: Taking, graceMs: number): Promise<void> {
+  const before = open.listeners
+  open.listeners = await taking.apply()
+  await closeBoth(before, graceMs)
+}
+
 async function closeAll(open: readonly Open[], graceMs: number): Promise<void> {
-  await Promise.all(open.flatMap(({ listeners }) => listeners.map((listener) => listener.close(graceMs))))
+  await Promise.all(open.map(({ listeners }) => closeBoth(listeners, graceMs)))
+}
+
+async function closeBoth(both: Both, graceMs: number): Promise<void> {
+  await Promise.all(both.map((listener) => listener.close(graceMs)))
 }

@@ -30,10 +30,23 @@ export interface Listener {
   readonly address: string
   readonly port: number
   readonly transport: Client['transport']
+  /** The socket's number, as long as it is open, where that is known: a copy of it goes on when the listener is closed. */
+  readonly descriptor?: number | undefined
   /** Gives what comes from now on to somebody else; `endpoint` is the address in the configuration that it is for. */
   serve(receive: Receive, endpoint: string): void
   /** Stops taking requests; resolves when what was in flight is answered, or after `graceMs`. */
   close(graceMs: number): Promise<void>
+}
+
+/** The sockets of one address and port. */
+export type Both = readonly [udp: Listener, tcp: Listener]
+
+/** An address to listen on with UDP and TCP. `0.0.0.0` and `::` stand for every local address of their family. */
+export interface Endpoint {
+  readonly address: string
+  /** 0 takes a free port, the same for UDP and TCP. */
+  readonly port: number
+  readonly receive: Receive
 }
 
 /** What listeners count, for metrics. */

@@ -10,17 +10,18 @@ import { ListenError, type Listener, type ListenerCounters, type Receive } from 
 /** For connections that wait in the kernel when the listener closes. */
 const ACCEPT_MS = 250
 
-/** Listens for connections on one address. Port 0 takes a free one. */
+/** Listens for connections on one address. Port 0 takes a free one. `fd` is a socket that listens there already, and becomes the listener's own. */
 export async function openTcp(
   address: string,
   port: number,
   receive: Receive,
   counters: ListenerCounters,
   limits: StreamLimits = STREAM_LIMITS,
-  endpointAddress = address
+  endpointAddress = address,
+  fd?: number
 ): Promise<Listener> {
   const listener = new TcpListener(address, receive, counters, limits, endpointAddress)
-  await listener.open(port)
+  await listener.open(port, fd)
   return listener
 }
 
@@ -45,8 +46,8 @@ class TcpListener implements Listener {
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.#accept(socket))
   }
 
-  async open(port: number): Promise<void> {
-    this.#server.listen({ host: this.address, port, ipv6Only: this.address.includes(':'), exclusive: true })
+  async open(port: number, fd?: number): Promise<void> {
+    this.#server.listen(fd === undefined ? { host: this.address, port, ipv6Only: this.address.includes(':'), exclusive: true } : { fd })
     try {
       await once(this.#server, 'listening')
     } catch (error) {
@@ -57,6 +58,11 @@ class TcpListener implements Listener {
     this.#server.on('error', () => this.#counters.refusedConnections++)
     this.port = (this.#server.address() as { port: number }).port
     this.#endpoint = shownEndpoint(this.#endpointAddress, this.port)
+  }
+
+  get descriptor(): number | undefined {
+    // Node has no other way to it; its own cluster module goes this one.
+    return (this.#server as unknown as { readonly _handle?: { readonly fd: number } | null })._handle?.fd
   }
 
   /** Connections that are open already go over to it as well; what they call the endpoint stays. */

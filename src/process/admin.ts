@@ -163,6 +163,7 @@ function serverState(server: RunningServer, reloader: Reloader, { version }: Pro
       files: configuration.files.map(({ path }) => resolve(path))
     },
     reloads: counts,
+    ...(server.workerCount > 0 && { workers: server.workerCount }),
     blocks: instance.blocks.map((block) => blockState(block, server)),
     stores: instance.generation.stores.opened.map(({ folder, api = null }) => ({ folder, api }))
   }

@@ -11,7 +11,7 @@ import { filesOf, type PluginFiles, thrownAmong } from '../chain/thrown-at.js'
 import { type ConfigError, type Place, placeText } from '../corefile/directive.js'
 import type { ServerBlock } from '../corefile/parser.js'
 import { shownEndpoint } from '../listen/addresses.js'
-import type { Endpoint } from '../listen/listeners.js'
+import type { Endpoint } from '../listen/slot.js'
 import { namedThrownText, stackLines, thrownText } from '../message/one-line.js'
 import {
   type BlockServed,
@@ -284,7 +284,7 @@ export class Instance {
     const fresh = this.#fresh
     try {
       await this.generation.stores.open()
-      await startAll(configuredOf(fresh), { tell: (text) => this.#log.warn(text) })
+      await startAll(startedOf(fresh), { tell: (text) => this.#log.warn(text) })
     } catch (error) {
       this.#stopped = Promise.resolve()
       await this.stop().catch((also: unknown) => this.#log.error(thrownText(also)))
@@ -314,7 +314,7 @@ export class Instance {
     running.#own = running.blocks.filter((block) => !this.#staying.has(block))
     this.#settle(this.blocks)
     this.generation.stores.serve()
-    for (const each of configuredOf(this.blocks)) {
+    for (const each of startedOf(this.blocks)) {
       try {
         each.layer.refreshed?.()
       } catch (error) {
@@ -346,12 +346,12 @@ export class Instance {
 
   /** Has the layers finish what they tell others of, while questions are answered as ever. One that fails does not keep the server from stopping. */
   drain(): Promise<void> {
-    return drainAll(configuredOf(this.blocks), (text) => this.#log.error(text))
+    return drainAll(startedOf(this.blocks), (text) => this.#log.error(text))
   }
 
   /** Stops the layers, once, within a time in milliseconds for all: what still waits for one of them is answered by it. */
   stopLayers(withinMs?: number): Promise<void> {
-    this.#stopped ??= stopAll(configuredOf(this.#own), withinMs)
+    this.#stopped ??= stopAll(startedOf(this.#own), withinMs)
     return this.#stopped
   }
 
@@ -377,4 +377,11 @@ export class Instance {
 
 function configuredOf(blocks: readonly BuiltBlock[]): Configured[] {
   return blocks.flatMap(({ chain }) => chain.configured)
+}
+
+/** Those that are started in this thread. */
+function startedOf(blocks: readonly BuiltBlock[]): Configured[] {
+  return blocks.flatMap(({ chain, scope }) =>
+    scope.services.isWorker === true ? chain.configured.filter(({ layer }) => layer.once !== true) : chain.configured
+  )
 }

@@ -2,6 +2,7 @@
 import type { Registry } from 'prom-client'
 import type { Counter, MetricFamily, MetricsRegistry } from '../plugin.js'
 import { exposition } from './exposition.js'
+import { summed } from './metric-sums.js'
 
 const NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/
 
@@ -12,6 +13,8 @@ export class PromRegistry implements MetricsRegistry {
   readonly #singles = new Map<string, () => MetricFamily>()
   readonly #collected = new Set<{ readonly make: () => readonly MetricFamily[] }>()
   #process: Promise<Registry> | undefined
+  /** Asks worker threads for theirs, which are added; nobody where there are none. */
+  workers: (() => Promise<readonly (readonly MetricFamily[])[]>) | undefined
 
   /** Those that there are, by name. */
   get counters(): ReadonlyMap<string, Counter> {
@@ -48,13 +51,18 @@ export class PromRegistry implements MetricsRegistry {
     return [...this.#collected].flatMap(({ make }) => make())
   }
 
+  /** All that is counted in this thread. */
+  all(): MetricFamily[] {
+    const singles = [...this.#singles.values()].map((make) => make())
+    return [...singles, ...this.families().filter(({ name }) => !this.#singles.has(name))]
+  }
+
   async text(): Promise<string> {
     this.#process ??= processNumbers()
     const numbers = await this.#process
-    const singles = [...this.#singles.values()].map((make) => make())
-    const others = this.families().filter(({ name }) => !this.#singles.has(name))
-    const own = [...singles, ...others].filter(({ name }) => numbers.getSingleMetric(name) === undefined)
-    return (await numbers.metrics()) + exposition(own)
+    const theirs = await this.workers?.()
+    const own = theirs === undefined ? this.all() : summed(this.all(), theirs)
+    return (await numbers.metrics()) + exposition(own.filter(({ name }) => numbers.getSingleMetric(name) === undefined))
   }
 }
 

@@ -7,15 +7,13 @@ import { chooseUdp, UDP_VARIABLE } from '../listen/udp-driver.js'
 import { thrownText } from '../message/one-line.js'
 import type { Configuration } from './configuration.js'
 import { buildInstance, type Instance, type MakeScope } from './instance.js'
+import { GRACE_MS, PATIENCE_MS, RELOAD_PATIENCE_MS } from './patience.js'
 import { type BuiltBlock, zoneLines } from './plan.js'
+import { Threads, type ThreadsChange } from './threads.js'
+import type { WorkersOptions } from './workers.js'
 
 /** How long a stop, which is to end within a second, waits for a reload that is under way. */
 const TURN_MS = 200
-/** How long queries in flight may take then: so long by themselves, then what is left for the layers to end them. */
-const PATIENCE_MS = 250
-const GRACE_MS = 400
-/** How long queries of before may take after a reload, as CoreDNS has it: nobody waits for it. */
-const RELOAD_PATIENCE_MS = 5000
 
 /** What {@link startServer} needs. */
 export interface RunOptions {
@@ -25,6 +23,8 @@ export interface RunOptions {
   readonly defaultPort: number
   /** What listens besides, where the configuration says. */
   readonly beside?: Beside
+  /** What worker threads are started with; where left out, the main thread answers whatever the configuration says. */
+  readonly workers?: WorkersOptions
 }
 
 /** Something that listens and follows the configuration. */
@@ -44,6 +44,7 @@ export interface BesideChange {
 interface Prepared {
   readonly sockets: Change
   readonly beside: BesideChange | undefined
+  readonly threads: ThreadsChange
 }
 
 /** What a reload came to: server blocks by their keys. */
@@ -60,6 +61,7 @@ export interface Reloaded {
 export class RunningServer {
   instance: Instance
   readonly listeners: Listeners
+  readonly #threads: Threads
   readonly #options: RunOptions
   /** Reloads come one after another, and none after the stop. */
   #turn: Promise<unknown> = Promise.resolve()
@@ -67,9 +69,10 @@ export class RunningServer {
   /** Ends what a reload waits for. */
   #hurry = (): void => {}
 
-  constructor(instance: Instance, listeners: Listeners, options: RunOptions) {
+  constructor(instance: Instance, listeners: Listeners, threads: Threads, options: RunOptions) {
     this.instance = instance
     this.listeners = listeners
+    this.#threads = threads
     this.#options = options
   }
 
@@ -92,7 +95,7 @@ export class RunningServer {
       if (this.#isStopping) throw new Error('the server is stopping')
       const { entered } = running
       const next = await buildInstance(blocks, { services, file, defaultPort, makeScope, running })
-      const prepared = await this.#prepare(next)
+      const prepared = await this.#prepare(next, configuration)
       // What is kept was decided by where look-ups had gone: where one has gone elsewhere meanwhile, that is decided anew.
       if (running.entered === entered && !this.#isStopping) return this.#goOver(running, next, prepared, configuration)
       await this.#undo(next, prepared)
@@ -100,35 +103,40 @@ export class RunningServer {
   }
 
   /** Starts the next instance, and opens what it listens on; where that fails, everything is as it was. */
-  async #prepare(next: Instance): Promise<Prepared> {
+  async #prepare(next: Instance, configuration: Configuration): Promise<Prepared> {
     let beside: BesideChange | undefined
+    let threads: ThreadsChange = {}
     try {
       await next.start()
       beside = await this.#options.beside?.prepare(next.settings)
-      return { sockets: await this.listeners.prepare(next.endpoints), beside }
+      threads = await this.#threads.prepare(configuration, next.settings)
+      return { sockets: await this.listeners.prepare(next.endpoints, threads.driver), beside, threads }
     } catch (error) {
-      await this.#undo(next, { beside })
+      await this.#undo(next, { beside, threads })
       throw error
     }
   }
 
   /** What fails here is told of and not thrown, as it would hide what it is done for. */
-  async #undo(next: Instance, { sockets, beside }: Partial<Prepared>): Promise<void> {
+  async #undo(next: Instance, { sockets, beside, threads }: Partial<Prepared>): Promise<void> {
     await sockets?.discard()
+    await threads?.workers?.discard()
     await beside?.discard()
     await next.abandon().catch(uncleanTo(this.#options.services))
     this.instance.showDebug()
   }
 
   /** From here on nothing can fail: every question is answered by one of the two. */
-  async #goOver(running: Instance, next: Instance, { sockets, beside }: Prepared, { warnings }: Configuration): Promise<Reloaded> {
+  async #goOver(running: Instance, next: Instance, prepared: Prepared, { warnings }: Configuration): Promise<Reloaded> {
     const { services } = this.#options
+    const { sockets, beside, threads } = prepared
     for (const { text } of warnings) services.log.warn(text)
     next.takeOver(running)
     this.instance = next
     beside?.apply()
     const closed = sockets.apply(GRACE_MS)
-    await Promise.race([running.idle(RELOAD_PATIENCE_MS), this.#stopAsked()])
+    const over = Promise.all([running.idle(RELOAD_PATIENCE_MS), threads.workers?.commit()])
+    await Promise.race([over, this.#stopAsked()])
     await running.stop().catch(uncleanTo(services))
     await closed
     return compared(running.blocks, next.blocks)
@@ -146,8 +154,12 @@ export class RunningServer {
     this.#isStopping = true
     this.#hurry()
     await Promise.race([this.#turn, sleep(TURN_MS, undefined, { ref: false })])
-    await this.instance.drain()
-    const closed = Promise.all([this.listeners.close(GRACE_MS), this.#options.beside?.close()])
+    const { workers } = this.#threads
+    await Promise.all([this.instance.drain(), workers?.drain()])
+    // Workers answer what is in flight before their sockets are closed.
+    const graceMs = this.workerCount > 0 ? 0 : GRACE_MS
+    const silent = Promise.resolve(workers?.stop(GRACE_MS)).then(() => this.listeners.close(graceMs))
+    const closed = Promise.all([silent, this.#options.beside?.close()])
     await Promise.race([closed, sleep(PATIENCE_MS, undefined, { ref: false })])
     // A layer that something still waits for ends it now, while there is a socket to answer on.
     try {
@@ -156,6 +168,11 @@ export class RunningServer {
       await closed
       await this.instance.stop()
     }
+  }
+
+  /** How many worker threads answer; 0 where this thread does. */
+  get workerCount(): number {
+    return this.#threads.workers?.count ?? 0
   }
 
   /** The zones and where they are served, CoreDNS's way: `.:1053 on 127.0.0.1`; on every address where none is named. */
@@ -196,19 +213,32 @@ export async function startServer(options: RunOptions): Promise<RunningServer> {
   const instance = await buildInstance(blocks, { services, file, defaultPort, makeScope })
   try {
     await instance.start()
-    const listeners = await openListeners(instance.endpoints, { openUdp, warn: (text) => services.log.warn(text) })
+    const threads = new Threads(openUdp, options.workers)
+    const { driver, workers } = await threads.prepare(configuration, instance.settings)
     try {
-      if (listeners.list.length === 0)
-        throw new ListenError('every address', defaultPort, 'udp', { name: 'Error', code: 'EADDRNOTAVAIL', message: 'no address' })
-      const beside = await options.beside?.prepare(instance.settings)
-      beside?.apply()
-      return new RunningServer(instance, listeners, options)
+      const listeners = await openListeners(instance.endpoints, { openUdp, driver, warn: (text) => services.log.warn(text) })
+      await openBeside(listeners, instance, options)
+      await workers?.commit()
+      return new RunningServer(instance, listeners, threads, options)
     } catch (error) {
-      await listeners.close(0)
+      await workers?.discard()
       throw error
     }
   } catch (error) {
     await instance.stop().catch(uncleanTo(services))
+    throw error
+  }
+}
+
+/** What is to be there besides open sockets; where it is not, they are closed again. */
+async function openBeside(listeners: Listeners, { settings }: Instance, { beside, defaultPort }: RunOptions): Promise<void> {
+  try {
+    if (listeners.list.length === 0)
+      throw new ListenError('every address', defaultPort, 'udp', { name: 'Error', code: 'EADDRNOTAVAIL', message: 'no address' })
+    const change = await beside?.prepare(settings)
+    change?.apply()
+  } catch (error) {
+    await listeners.close(0)
     throw error
   }
 }

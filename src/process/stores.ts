@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import type { StorePool, Stores } from '../chain/scope.js'
+import type { StoreNews, StorePool, Stores } from '../chain/scope.js'
 import { ConfigError, type Directive, placeText } from '../corefile/directive.js'
 import { localAddresses } from '../listen/addresses.js'
 import { thrownText } from '../message/one-line.js'
@@ -42,6 +42,7 @@ export class EmbeddedStores implements StorePool {
   readonly hasApis: boolean
   readonly #stores = new Map<string, OpenStore>()
   readonly #apis = new Map<string, OpenApi>()
+  #told: StoreNews | undefined
 
   constructor(clock: Clock, log: Log, { hasApis = true }: { hasApis?: boolean } = {}) {
     this.#clock = clock
@@ -51,6 +52,11 @@ export class EmbeddedStores implements StorePool {
 
   lease(): StoreLease {
     return new StoreLease(this)
+  }
+
+  onChange(told: StoreNews): void {
+    this.#told = told
+    for (const [folder, { store }] of this.#stores) store.watch([], (keys) => told(folder, keys))
   }
 
   /** The store in a folder, where it is open. */
@@ -78,6 +84,8 @@ export class EmbeddedStores implements StorePool {
       tell: (what) => this.#log.info(`the store ${folder}: ${what}`)
     })
     this.#stores.set(folder, { users: 1, store, control: serveControl(store) })
+    const told = this.#told
+    if (told !== undefined) store.watch([], (keys) => told(folder, keys))
   }
 
   async giveStore(folder: string): Promise<void> {

@@ -27,6 +27,8 @@ const FORMAT_WITHOUT_BELOW = 1
 const MARK = Buffer.from('format')
 const MARK_TEXT = 'Skein store '
 const REVISION = Buffer.from('revision')
+/** Reads that may be under way at once: one of each worker thread, of which there are 1024 at most, and of what exports. */
+const READERS = 1200
 const NEW_FILE = `${STORE_FILE}.new`
 
 const newFiles = [NEW_FILE, `${NEW_FILE}-lock`]
@@ -106,7 +108,7 @@ function openRoot(path: string): RootDatabase<Buffer, Buffer> {
     overlappingSync: false,
     eventTurnBatching: false,
     maxDbs: 8,
-    maxReaders: 126,
+    maxReaders: READERS,
     ...binary
   })
 }

@@ -8,7 +8,7 @@ await init()
 export const order = [
   ['message'],
   ['query'],
-  ['corefile', 'http', 'reply', 'store', 'upstream'],
+  ['corefile', 'http', 'metrics', 'reply', 'store', 'upstream'],
   ['plugin'],
   ['chain'],
   ['route'],
@@ -16,7 +16,7 @@ export const order = [
   ['server'],
   ['process'],
   ['testing', 'check'],
-  ['main', 'container']
+  ['main', 'container', 'worker']
 ]
 
 /** Packages that one place alone may import, so that the rest does not depend on their ways. */

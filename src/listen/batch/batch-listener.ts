@@ -11,6 +11,12 @@ import { openSocket, type PortSharing } from './socket.js'
 /** How long a turn goes on reading where there is always more, in milliseconds. */
 const TURN_MS = 1
 
+/**
+ * How a listener gets its socket: bound anew, see {@link PortSharing}; or a bound one, whose descriptor becomes the listener's own, or is
+ * closed by somebody else, after the listener.
+ */
+export type SocketFrom = PortSharing | { readonly fd: number; readonly isOwn: boolean }
+
 /** What the sockets of a thread have in common. */
 export interface Shared {
   readonly libc: Libc
@@ -18,6 +24,8 @@ export interface Shared {
   readonly buffers: OutgoingBuffers
   /** The descriptors that are open. */
   readonly descriptors: Set<number>
+  /** What has the event loop wait for sockets. */
+  readonly watches: Set<PollHandle>
 }
 
 /**
@@ -34,6 +42,7 @@ export class BatchListener implements Listener, AskedSocket {
   endpoint: string
   readonly #shared: Shared
   readonly #fd: number
+  readonly #isOwn: boolean
   readonly #queue: SendQueue
   readonly #watch: PollHandle
   readonly #counters: ListenerCounters
@@ -56,24 +65,30 @@ export class BatchListener implements Listener, AskedSocket {
     receive: Receive,
     counters: ListenerCounters,
     endpoint: string,
-    sharing?: PortSharing
+    from: SocketFrom | undefined
   ) {
     let fd = -1
+    this.#isOwn = typeof from !== 'object' || from.isOwn
     try {
-      ;({ fd, port: this.port } = openSocket(shared.libc, address, port, sharing))
+      ;({ fd, port: this.port } = typeof from === 'object' ? { ...from, port } : openSocket(shared.libc, address, port, from))
       this.#watch = shared.libc.watch(fd, { readable: true, writable: false }, this.#woken)
     } catch (error) {
-      if (fd >= 0) shared.libc.close(fd)
+      if (fd >= 0 && this.#isOwn) shared.libc.close(fd)
       throw new ListenError(address, port, 'udp', error as NodeJS.ErrnoException)
     }
     this.#fd = fd
-    shared.descriptors.add(fd)
+    shared.watches.add(this.#watch)
+    if (this.#isOwn) shared.descriptors.add(fd)
     this.address = address
     this.endpoint = shownEndpoint(endpoint, this.port)
     this.#shared = shared
     this.#receive = receive
     this.#counters = counters
     this.#queue = new SendQueue(shared.libc, this.#fd, shared.buffers, counters)
+  }
+
+  get descriptor(): number {
+    return this.#fd
   }
 
   serve(receive: Receive, endpoint: string): void {
@@ -193,6 +208,8 @@ export class BatchListener implements Listener, AskedSocket {
     this.#isClosed = true
     this.#queue.clear()
     this.#watch.close()
+    this.#shared.watches.delete(this.#watch)
+    if (!this.#isOwn) return
     this.#shared.libc.close(this.#fd)
     this.#shared.descriptors.delete(this.#fd)
   }

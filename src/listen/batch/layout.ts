@@ -21,13 +21,17 @@ export const AF_INET = 2
 export const AF_INET6 = 10
 /** SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC: no program that is started gets it. */
 export const SOCK_DGRAM_ALONE = 2 | 0o4000 | 0o2000000
+/** The same of SOCK_STREAM. */
+export const SOCK_STREAM_ALONE = 1 | 0o4000 | 0o2000000
 export const SOL_SOCKET = 1
+export const SO_REUSEADDR = 2
 export const SO_SNDBUF = 7
 export const SO_RCVBUF = 8
 export const SO_REUSEPORT = 15
 export const IPPROTO_IPV6 = 41
 export const IPV6_V6ONLY = 26
 export const MSG_DONTWAIT = 0x40
+export const F_DUPFD_CLOEXEC = 1030
 /** What `errno` may be. */
 export const EINTR = 4
 export const EAGAIN = 11

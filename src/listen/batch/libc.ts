@@ -10,6 +10,9 @@ export interface Libc {
   socket(family: number, type: number, protocol: number): number
   setsockopt(fd: number, level: number, option: number, value: Uint8Array, length: number): number
   bind(fd: number, name: Uint8Array, length: number): number
+  listen(fd: number, backlog: number): number
+  connect(fd: number, name: Uint8Array, length: number): number
+  fcntl(fd: number, command: number, argument: number): number
   getsockname(fd: number, name: Uint8Array, length: Uint8Array): number
   close(fd: number): number
   recvmmsg(fd: number, headers: bigint, count: number, flags: number, timeout: null): number
@@ -53,6 +56,9 @@ async function bindCalls(): Promise<Libc> {
     socket: linked.func('int socket(int, int, int)'),
     setsockopt: linked.func('int setsockopt(int, int, int, void *, unsigned int)'),
     bind: linked.func('int bind(int, void *, unsigned int)'),
+    listen: linked.func('int listen(int, int)'),
+    connect: linked.func('int connect(int, void *, unsigned int)'),
+    fcntl: linked.func('int fcntl(int, int, int)'),
     getsockname: linked.func('int getsockname(int, void *, void *)'),
     close: linked.func('int close(int)'),
     recvmmsg: linked.func('int recvmmsg(int, void *, unsigned int, int, void *)'),

@@ -1,0 +1,7 @@
+/** How long what ends is waited for, in milliseconds. */
+
+/** How long queries in flight may take at a stop: so long by themselves, then what is left for the layers to end them. */
+export const PATIENCE_MS = 250
+export const GRACE_MS = 400
+/** How long queries of before may take after a reload, as CoreDNS has it: nobody waits for it. */
+export const RELOAD_PATIENCE_MS = 5000
