@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { inWorker } from './container.js'
 import { loadBatch, theLibc } from './listen/batch/open-batch.js'
 import { thrownText } from './message/one-line.js'
-import type { Answered, NumberedOrder, WorkerStart } from './process/worker-messages.js'
+import { type Answered, HEARS, type NumberedOrder, type WorkerStart } from './process/worker-messages.js'
 import { followStores } from './process/worker-news.js'
 import { WorkerServer } from './process/worker-server.js'
 
@@ -23,6 +23,7 @@ const main = parentPort!
 process.on('exit', () => services.log.flush?.())
 
 main.on('message', ({ number, order }: NumberedOrder) => {
+  if (order.name === 'end') process.exit()
   server.obey(order).then(
     async (families) => {
       if (order.name === 'stop') await written()
@@ -31,6 +32,8 @@ main.on('message', ({ number, order }: NumberedOrder) => {
     (error: unknown) => main.postMessage({ number, problem: thrownText(error) } satisfies Answered)
   )
 })
+
+main.postMessage({ number: HEARS } satisfies Answered)
 
 /** Resolves when the main thread has all lines. */
 function written(): Promise<void> {

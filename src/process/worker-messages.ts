@@ -51,12 +51,17 @@ export type Order =
   | { readonly name: 'drain' }
   /** Answers what is in flight, and stops all. */
   | { readonly name: 'stop'; readonly graceMs: number }
+  /** Ends the thread, whatever is under way; not answered. */
+  | { readonly name: 'end' }
 
 /** An order with the number that its answer has. */
 export interface NumberedOrder {
   readonly number: number
   readonly order: Order
 }
+
+/** The number of what a worker says unasked, once it hears orders. */
+export const HEARS = 0
 
 /** The answer to an order: with a problem where it was not done. */
 export interface Answered {

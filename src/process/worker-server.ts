@@ -58,7 +58,7 @@ export class WorkerServer {
   }
 
   /** Does what the main thread says; what it gives back is for `collect`. */
-  async obey(order: Order): Promise<readonly MetricFamily[] | undefined> {
+  async obey(order: Exclude<Order, { name: 'end' }>): Promise<readonly MetricFamily[] | undefined> {
     if (order.name === 'collect') return plain(this.#parts.metrics.all())
     if (order.name === 'commit' || order.name === 'sockets') this.#wanted = order.sockets
     await this.#do(order)

@@ -1,14 +1,18 @@
 /** One worker thread, as the main thread has it. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
 import { namedThrownText } from '../message/one-line.js'
 import type { MetricFamily } from '../metrics.js'
-import type { Answered, News, NewsStart, NumberedOrder, Order, WorkerStart } from './worker-messages.js'
+import { type Answered, HEARS, type News, type NewsStart, type NumberedOrder, type Order, type WorkerStart } from './worker-messages.js'
 
 /** A worker thread could not do what it is there for; or has ended meanwhile. The message is one line. */
 export class WorkerError extends Error {
   override readonly name = 'WorkerError'
   readonly code = 'SKEIN_WORKER'
 }
+
+/** One that does not answer for so long hangs. */
+export const AWAKE_MS = 2_000
 
 interface Waiting {
   readonly resolve: (families: readonly MetricFamily[]) => void
@@ -20,6 +24,8 @@ export class WorkerThread {
   readonly #worker: Worker
   readonly #news: MessagePort
   readonly #waiting = new Map<number, Waiting>()
+  /** Resolves when it has loaded what it needs. */
+  readonly #hears: Promise<void>
   #lastNumber = 0
   #death: string | undefined
   /** What it dies of. */
@@ -32,7 +38,9 @@ export class WorkerThread {
     this.#news = port1
     const workerData: WorkerStart = { ...start, news: { ...news, port: port2 } }
     this.#worker = new Worker(file, { name, workerData, transferList: [port2] })
-    this.#worker.on('message', (answered: Answered) => this.#answered(answered))
+    this.#hears = new Promise((resolve) => {
+      this.#worker.on('message', (answered: Answered) => (answered.number === HEARS ? resolve() : this.#answered(answered)))
+    })
     this.#worker.on('error', (error) => {
       this.#fault ??= namedThrownText(error)
     })
@@ -63,10 +71,18 @@ export class WorkerThread {
     this.#news.postMessage(news)
   }
 
-  /** Ends it, whatever it does, for this reason. */
-  async terminate(why = 'it was ended'): Promise<void> {
+  /**
+   * Has it end itself, for this reason. One that does not, since a plugin keeps it busy, is ended after `release`, which takes its sockets
+   * away: koffi ends the process where it is loaded, or would tell of a socket, in a thread that can run nothing any more.
+   */
+  async end(why: string, release: () => void): Promise<void> {
     this.#fault ??= why
-    await this.#worker.terminate()
+    this.#worker.postMessage({ number: 0, order: { name: 'end' } } satisfies NumberedOrder)
+    await Promise.race([this.#hears, this.ended])
+    const late = sleep(AWAKE_MS, undefined, { ref: false })
+    const hasEnded = await Promise.race([this.ended, late])
+    release()
+    if (hasEnded === undefined) await this.#worker.terminate()
   }
 
   #answered({ number, families = [], problem }: Answered): void {

@@ -10,7 +10,7 @@ import { addable, summed } from './metric-sums.js'
 import type { PromRegistry } from './metrics.js'
 import { GRACE_MS } from './patience.js'
 import type { News, Order, WorkerConfiguration, WorkerStart } from './worker-messages.js'
-import { WorkerError, WorkerThread } from './worker-thread.js'
+import { AWAKE_MS, WorkerError, WorkerThread } from './worker-thread.js'
 
 /** What {@link Workers} need. */
 export interface WorkersOptions {
@@ -46,8 +46,6 @@ interface Place {
 
 /** How long the numbers of a worker are waited for. */
 const COLLECT_MS = 500
-/** One that does not answer for so long hangs. */
-const AWAKE_MS = 2_000
 /** One that has lived so long dies anew: it is replaced at once, and only then later and later. */
 const SOON_MS = 10_000
 const FIRST_DELAY_MS = 100
@@ -112,7 +110,7 @@ export class Workers implements SocketUsers {
       this.#coming = []
       await Promise.allSettled([
         ...threads.map((thread) => askAwake(thread, { name: 'discard' })),
-        ...coming.map(({ thread }) => thread?.terminate())
+        ...coming.map((place) => this.#end(place))
       ])
     }
     const prepared = await Promise.allSettled([
@@ -211,9 +209,8 @@ export class Workers implements SocketUsers {
     if (thread === undefined) return
     if (!threads.includes(thread)) {
       // It has just been started with the configuration of before.
-      if (place.isServing) this.sockets.drop(index)
       this.#vacate(place)
-      await thread.terminate()
+      await thread.end('a reload came', () => this.sockets.drop(index))
       return this.#begin(place)
     }
     try {
@@ -224,10 +221,8 @@ export class Workers implements SocketUsers {
   }
 
   /** Ends a worker, whatever it does. */
-  async #end({ index, thread }: Place, why?: string): Promise<void> {
-    if (thread === undefined) return
-    this.sockets.drop(index)
-    await thread.terminate(why)
+  async #end({ index, thread }: Place, why = 'it was ended'): Promise<void> {
+    await thread?.end(why, () => this.sockets.drop(index))
   }
 
   async changed(graceMs: number): Promise<void> {

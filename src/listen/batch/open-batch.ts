@@ -40,7 +40,7 @@ export function openWith(libc: Libc): OpenBatch {
     watches: new Set()
   }
   // Of a worker that has ended the kernel would go on to give its sockets their share of the queries. One that is terminated, or out of
-  // memory, comes by here no more: whoever terminates it closes its listeners before.
+  // memory, comes by here no more: whoever terminates it takes its sockets away before.
   if (!isMainThread)
     process.once('exit', () => {
       // Called in a thread that can run nothing any more, koffi would end the process.
