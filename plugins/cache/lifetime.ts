@@ -19,19 +19,29 @@ export function lasting(reply: Message, limits: Pick<Limits, 'most' | 'least'>, 
   const most = counts(limits.most, isOwn) ? limits.most.seconds : Number.MAX_SAFE_INTEGER
   const least = counts(limits.least, isOwn) ? limits.least.seconds : 0
   let seconds = Number.MAX_SAFE_INTEGER
-  const bounded = (records: readonly ResourceRecord[], ttlOf: (record: ResourceRecord) => number): ResourceRecord[] =>
-    records.map((record) => {
-      const given = ttlOf(record)
+  const bounded = (records: readonly ResourceRecord[], ttlFor: (record: ResourceRecord) => number): readonly ResourceRecord[] => {
+    // Mostly all stay as they are.
+    let changed: ResourceRecord[] | undefined
+    for (let index = 0; index < records.length; index++) {
+      const record = records[index]!
+      const given = ttlFor(record)
       const ttl = given === 0 && !limits.least.isWritten ? 0 : Math.min(Math.max(given, least), most)
-      seconds = Math.min(seconds, ttl)
-      return ttl === record.ttl ? record : withTtl(record, ttl)
-    })
-  const parts = {
-    answer: bounded(reply.answer, ({ ttl }) => ttl),
-    authority: bounded(reply.authority, ttlOfDenial),
-    additional: bounded(reply.additional, ({ ttl }) => ttl)
+      if (ttl < seconds) seconds = ttl
+      if (ttl === record.ttl) continue
+      changed ??= [...records]
+      changed[index] = withTtl(record, ttl)
+    }
+    return changed ?? records
   }
-  return seconds === 0 ? undefined : { reply: reply.with(parts), seconds }
+  const { answer, authority, additional } = reply
+  const parts = { answer: bounded(answer, ttlOf), authority: bounded(authority, ttlOfDenial), additional: bounded(additional, ttlOf) }
+  if (seconds === 0) return undefined
+  const isSame = parts.answer === answer && parts.authority === authority && parts.additional === additional
+  return { reply: isSame ? reply : reply.with(parts), seconds }
+}
+
+function ttlOf({ ttl }: ResourceRecord): number {
+  return ttl
 }
 
 function counts({ isWritten }: Bound, isOwn: boolean): boolean {

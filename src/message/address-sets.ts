@@ -21,8 +21,11 @@ export function addressesShuffled(records: readonly ResourceRecord[], random: Sh
   return order
 }
 
+const NONE: readonly number[][] = []
+
 /** Where the members of each address set stand that has more than one. */
-export function addressSets(records: readonly ResourceRecord[]): number[][] {
+export function addressSets(records: readonly ResourceRecord[]): readonly number[][] {
+  if (records.length < 2) return NONE
   const sets = new Map<string, number[]>()
   for (const [index, record] of records.entries()) {
     if (record.type !== 'A' && record.type !== 'AAAA') continue

@@ -42,19 +42,15 @@ export function pack(question: Question, reply: Message): Uint8Array | undefined
 }
 
 function packed(question: Question, reply: Message): Uint8Array | undefined {
-  const additional = reply.additional.filter(({ type }) => type !== 'TSIG' && type !== 'SIG')
+  const { answer, authority } = reply
+  const additional = reply.additional.length === 0 ? reply.additional : reply.additional.filter(isOfAll)
   const rcode = rcodeNumber(reply.rcode)
   writer.begin(message, MESSAGE_OCTETS, 0, reply.flags)
   writer.question(question.canonicalOctets)
   const starts: number[] = []
-  for (const records of [reply.answer, reply.authority, additional]) {
-    for (const record of records) {
-      starts.push(writer.at)
-      if (!writer.record(record)) return undefined
-    }
-  }
-  writer.count(6, reply.answer.length)
-  writer.count(8, reply.authority.length)
+  if (!writeAll(answer, starts) || !writeAll(authority, starts) || !writeAll(additional, starts)) return undefined
+  writer.count(6, answer.length)
+  writer.count(8, authority.length)
   writer.count(10, additional.length)
   put16(0, writer.at)
   put16(8, rcode)
@@ -66,11 +62,24 @@ function packed(question: Question, reply: Message): Uint8Array | undefined {
   const fields = starts.map((start) => skipName(message, start))
   for (const field of fields) at = put16(at, field + 4)
   const before = at
-  const answers = reply.answer.length
-  at = putSets(at, reply.answer, fields, 0)
-  at = putSets(at, additional, fields, answers + reply.authority.length)
+  at = putSets(at, answer, fields, 0)
+  at = putSets(at, additional, fields, answer.length + authority.length)
   put16(6, (at - before) / 2)
   return block.subarray(0, at)
+}
+
+/** Whether a record is for whoever asks: signatures of the whole message are not. */
+function isOfAll({ type }: ResourceRecord): boolean {
+  return type !== 'TSIG' && type !== 'SIG'
+}
+
+/** Writes records, and notes where each starts; false where they do not fit. */
+function writeAll(records: readonly ResourceRecord[], starts: number[]): boolean {
+  for (const record of records) {
+    starts.push(writer.at)
+    if (!writer.record(record)) return false
+  }
+  return true
 }
 
 /** Gives where they end; 0 where they are more than any OPT record has, as text that was not UTF-8 grows where it is read. */
