@@ -1,8 +1,10 @@
 /** A server with worker threads, for the tests of them. */
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'vitest'
 import { type Answer, readAnswer, requestOctets } from '../src/testing.js'
-import { start } from './command.js'
+import { skein, start } from './command.js'
 import { openClient } from './dns-client.js'
 import { freePort, type Running, temporaryFolder } from './processes.js'
 
@@ -163,3 +165,32 @@ export function put(api: number, key: string, value: object): Promise<Response> 
 
 /** The lines for a store that is written by HTTP, and a cache before it. */
 export const ETCD = ['cache', 'etcd skydns.test {', 'store data', 'api 127.0.0.1:API', '}']
+
+/** Has it go over to so many threads; `text` is in all answers from then on. */
+export async function reload(server: Server, threads: number, text: string, ...lines: string[]): Promise<void> {
+  server.writeFor(threads, text, ...lines)
+  expect(await skein(['reload'], server.cwd)).toMatchObject({ code: 0, err: '' })
+}
+
+/** One question after another from ports of their own, until it is told to stop: how many there were, and how many got no answer. */
+export function load(server: Server, transport: 'udp' | 'tcp'): () => Promise<{ asked: number; lost: number }> {
+  let isOver = false
+  const done = (async () => {
+    const sum = { asked: 0, lost: 0 }
+    const ask = () => server.ask('a. TXT', 1, transport)
+    // A connection may be closed at any time, and whoever has no answer then asks once more (RFC 7766 §6.2.4).
+    const again = transport === 'tcp' ? ask : () => Promise.reject(new Error('lost'))
+    for (; !isOver; sum.asked++) {
+      await ask()
+        .catch(again)
+        .catch(() => sum.lost++)
+      // What is to start meanwhile has this machine too.
+      await sleep(2)
+    }
+    return sum
+  })()
+  return () => {
+    isOver = true
+    return done
+  }
+}
