@@ -178,8 +178,8 @@ export function load(server: Server, transport: 'udp' | 'tcp'): () => Promise<{ 
   const done = (async () => {
     const sum = { asked: 0, lost: 0 }
     const ask = () => server.ask('a. TXT', 1, transport)
-    // A connection may be closed at any time, and whoever has no answer then asks once more (RFC 7766 §6.2.4).
-    const again = transport === 'tcp' ? ask : () => Promise.reject(new Error('lost'))
+    // A connection may be closed at any time, and whoever has no answer then asks once more (RFC 7766 §6.2.4): for each thread that goes.
+    const again = transport === 'tcp' ? () => ask().catch(ask) : () => Promise.reject(new Error('lost'))
     for (; !isOver; sum.asked++) {
       await ask()
         .catch(again)

@@ -71,7 +71,7 @@ describe.skipIf(!isBatchingKnown())('a reload', () => {
         }
       }
       await expect(openClient('tcp', { port: server.port, address: '127.0.0.2' })).rejects.toThrow('ECONNREFUSED')
-      for (const { lost } of [await udp(), await tcp()]) expect(lost).toBe(0)
+      expect({ udp: (await udp()).lost, tcp: (await tcp()).lost }).toEqual({ udp: 0, tcp: 0 })
       expect(threadsOf(await server.ask('a. TXT', 60))).toHaveLength(after)
       expect(await server.stop()).toBe(0)
       expect(server.output()).not.toMatch(/ERROR|WARNING/)
