@@ -51,14 +51,13 @@ class BenchSlot implements Slot {
   length = 0
   readonly client = { address: '127.0.0.1', port: 4711, transport: 'udp', local: '127.0.0.1' } as const
   readonly out = new Uint8Array(4096)
+  readonly isKept = false
   sent = 0
 
   put(requests: Buffer, from: number, length: number): void {
     requests.copy(this.octets, 0, from, from + length)
     this.length = length
   }
-
-  readonly isKept = false
 
   keep(): void {}
 

@@ -53,7 +53,7 @@ let end = 0
 
 /**
  * The fields of an object of nothing but text in plain ASCII and whole numbers, none of them twice, as almost all services are;
- * undefined of any other value, be it right or wrong. Takes a fifth of the time of `JSON.parse` and what goes with it.
+ * undefined of any other value, be it right or wrong. Takes less than half of the time of `JSON.parse` and what goes with it.
  */
 function plainFields(octets: Buffer): Fields | undefined {
   let at = afterSpace(octets, 0)

@@ -11,9 +11,11 @@ export interface Options {
   readonly api: string
   readonly token: string | undefined
   readonly ttl: number
+  /** Seconds: how long negative answers hold, the SOA's minimum. */
   readonly minTtl: number
   readonly priority: number
   readonly rcacheTtl: number
+  /** The SOA's rname; undefined stands for `hostmaster` at the zone. */
   readonly hostmaster: string | undefined
   /** What stands for `local.dns.` of a zone. */
   readonly local: string | undefined

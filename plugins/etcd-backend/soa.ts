@@ -1,15 +1,11 @@
 import { type ResourceRecord, writtenOnce } from 'skein/plugin'
+import type { Options } from './options.js'
 import { below } from './zone.js'
 
 const HOUR_MS = 3_600_000
 
 /** What the SOA records of a configuration have in common. */
-export interface SoaOptions {
-  /** Seconds: how long negative answers hold. */
-  readonly minTtl: number
-  /** The rname; undefined stands for `hostmaster` at the zone. */
-  readonly hostmaster: string | undefined
-}
+type SoaOptions = Pick<Options, 'minTtl' | 'hostmaster'>
 
 /** SkyDNS's SOA records: their serial is the time, cut to the hour. */
 export class SoaRecords {

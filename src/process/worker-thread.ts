@@ -1,8 +1,8 @@
 /** One worker thread, as the main thread has it. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
 import { namedThrownText } from '../message/one-line.js'
 import type { MetricFamily } from '../metrics.js'
+import { isDone } from './patience.js'
 import { type Answered, HEARS, type News, type NewsStart, type NumberedOrder, type Order, type WorkerStart } from './worker-messages.js'
 
 /** A worker thread could not do what it is there for; or has ended meanwhile. The message is one line. */
@@ -79,10 +79,9 @@ export class WorkerThread {
     this.#fault ??= why
     this.#worker.postMessage({ number: 0, order: { name: 'end' } } satisfies NumberedOrder)
     await Promise.race([this.#hears, this.ended])
-    const late = sleep(AWAKE_MS, undefined, { ref: false })
-    const hasEnded = await Promise.race([this.ended, late])
+    if (await isDone(this.ended, AWAKE_MS)) return
     release()
-    if (hasEnded === undefined) await this.#worker.terminate()
+    await this.#worker.terminate()
   }
 
   #answered({ number, families = [], problem }: Answered): void {

@@ -8,7 +8,7 @@ import type { Counter, MetricFamily } from '../metrics.js'
 import type { Log } from '../plugin.js'
 import { addable, summed } from './metric-sums.js'
 import type { PromRegistry } from './metrics.js'
-import { GRACE_MS } from './patience.js'
+import { GRACE_MS, isDone } from './patience.js'
 import type { News, Order, WorkerConfiguration, WorkerStart } from './worker-messages.js'
 import { AWAKE_MS, WorkerError, WorkerThread } from './worker-thread.js'
 
@@ -205,12 +205,14 @@ export class Workers implements SocketUsers {
   }
 
   async #goOver(place: Place, threads: readonly WorkerThread[]): Promise<void> {
-    const { index, thread } = place
+    const { index, thread, isServing } = place
     if (thread === undefined) return
     if (!threads.includes(thread)) {
-      // It has just been started with the configuration of before.
+      // It has just been started with the configuration of before. What waits for one that does not serve yet is its successor's.
       this.#vacate(place)
-      await thread.end('a reload came', () => this.sockets.drop(index))
+      await thread.end('a reload came', () => {
+        if (isServing) this.sockets.drop(index)
+      })
       return this.#begin(place)
     }
     try {
@@ -294,18 +296,6 @@ async function askAwake(thread: WorkerThread, order: Order): Promise<void> {
     await done
   }
   await Promise.race([done, asleep()])
-}
-
-/** Whether something is done, or has failed, in time. */
-async function isDone(work: Promise<unknown>, withinMs: number): Promise<boolean> {
-  const late = sleep(withinMs, false, { ref: false })
-  return Promise.race([
-    work.then(
-      () => true,
-      () => true
-    ),
-    late
-  ])
 }
 
 function emptyPlace(index: number): Place {

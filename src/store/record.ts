@@ -25,23 +25,21 @@ export function writeStored(stored: Stored): Buffer {
 
 /** The record of its octets; the value is a view of them. */
 export function readStored(octets: Buffer): Stored {
-  const expires = octets.readDoubleBE(16)
-  return {
-    created: octets.readDoubleBE(0),
-    modified: octets.readDoubleBE(8),
-    expires: expires === 0 ? undefined : expires,
-    value: octets.subarray(HEADER)
-  }
+  return stored(octets, octets.subarray(HEADER))
 }
 
 /** {@link readStored} of octets that somebody else will write over. */
 export function copyStored(octets: Buffer): Stored {
-  const expires = octets.readDoubleBE(16)
   const length = octets.length - HEADER
   const value = Buffer.allocUnsafe(length)
   // A call costs more than so many octets.
   if (length > 64) octets.copy(value, 0, HEADER, HEADER + length)
   else for (let i = 0; i < length; i++) value[i] = octets[HEADER + i]!
+  return stored(octets, value)
+}
+
+function stored(octets: Buffer, value: Buffer): Stored {
+  const expires = octets.readDoubleBE(16)
   return { created: octets.readDoubleBE(0), modified: octets.readDoubleBE(8), expires: expires === 0 ? undefined : expires, value }
 }
 
