@@ -114,6 +114,55 @@ test('asks again, and not without a pause, where a wait ends without an answer',
   server.stop()
 })
 
+test('takes nothing amiss where a change overtakes the answer of how far the cluster is', async () => {
+  let positions = 0
+  let waiting: ServerResponse | undefined
+  let overtaken: ServerResponse | undefined
+  const server = await pretend((url, reply) => {
+    if (url.includes('waitIndex=8')) {
+      waiting = reply.writeHead(200, headers(7))
+      waiting.flushHeaders()
+    } else if (url.includes('wait=true')) {
+      reply.writeHead(200, headers(8)).flushHeaders()
+      // The change has been told of, and now comes how far the cluster was before.
+      overtaken?.writeHead(404, headers(7)).end(missing)
+    } else if (++positions === 2) {
+      overtaken = reply
+      waiting?.end(JSON.stringify({ action: 'set', node: { key: '/a', value: '1', modifiedIndex: 8 } }))
+    } else reply.writeHead(404, headers(positions === 1 ? 7 : 8)).end(missing)
+  })
+  const client = clientOf(server.endpoint, '/', {}, { callMs: 2_000, quietMs: 2_000 })
+  const watch = watching(client, 7)
+  await eventually(() => positions).toBe(3)
+  expect(watch.told).toEqual(['put /a=1'])
+  client.close()
+  server.stop()
+})
+
+test.each<[string, number, string[]]>([
+  ['goes on where the member that it waits at is behind the others', 9, ['put /a=1']],
+  ['is lost where the leader is behind too, so that the data were put back', 5, ['lost compacted']]
+])('a watch %s', async (_, leader, told) => {
+  let waits = 0
+  let isTold = false
+  const server = await pretend((url, reply) => {
+    if (!url.includes('wait=true')) return reply.writeHead(404, headers(isTold ? 10 : waits === 0 ? 9 : leader)).end(missing)
+    reply.writeHead(200, headers(5)).flushHeaders()
+    if (++waits > 1) return
+    return setTimeout(() => {
+      isTold = true
+      reply.end(JSON.stringify({ action: 'set', node: { key: '/a', value: '1', modifiedIndex: 10 } }))
+    }, 800)
+  })
+  const client = clientOf(server.endpoint, '/')
+  const watch = watching(client, 9)
+  await eventually(() => watch.told).toEqual(told)
+  await eventually(() => waits).toBeGreaterThan(told[0] === 'lost compacted' ? 0 : 1)
+  expect(watch.told).toEqual(told)
+  client.close()
+  server.stop()
+})
+
 test('is lost where a change comes after it was told that there was none', async () => {
   let index = 7
   const late: ServerResponse[] = []

@@ -84,9 +84,9 @@ export class V2Watch implements EtcdWatch {
     this.#checkLater()
   }
 
-  #checkLater(): void {
+  #checkLater(withinMs = this.#checkMs): void {
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => void this.#check(), this.#checkMs)
+    this.#timer = setTimeout(() => void this.#check(), Math.min(withinMs, this.#checkMs))
   }
 
   async #check(): Promise<void> {
@@ -114,36 +114,41 @@ export class V2Watch implements EtcdWatch {
   }
 
   async #ask(withinMs: number): Promise<Position | undefined> {
+    // Where a change comes meanwhile, the answer may be one of before.
+    const reached = this.#reached
     try {
       const position = await this.#source.position(withinMs)
-      return this.#isRight(position) ? position : undefined
+      if (!this.#isOurs(position)) return undefined
+      if (position.revision >= reached) return position
+      throw new EtcdError('compacted', `the data of the cluster were put back: its index was ${reached}, and is ${position.revision}`)
     } catch (error) {
       this.#lose(error as EtcdError)
       return undefined
     }
   }
 
-  /** Whether these are the data that are watched; else the watch is over. */
-  #isRight({ cluster, revision }: Position): boolean {
+  /** Whether it is the cluster that is watched; else the watch is over. */
+  #isOurs({ cluster }: Position): boolean {
     if (this.#isOver) return false
     this.#cluster ??= cluster
     if (cluster !== this.#cluster) this.#lose(new EtcdError('compacted', `the cluster is another one, ${cluster} and not ${this.#cluster}`))
-    else if (revision < this.#reached)
-      this.#lose(new EtcdError('compacted', `the data of the cluster were put back: its index was ${this.#reached}, and is ${revision}`))
     return !this.#isOver
   }
 
   /** Has another wait take the place of the current one. */
   #renew(): void {
     const before = [...this.#waits]
+    const reached = this.#reached
     const wait: Wait = { cancel: () => undefined, since: undefined }
     this.#current = wait
     this.#waits.add(wait)
-    wait.cancel = this.#source.http.wait(`${this.#source.url}?wait=true&recursive=true&waitIndex=${this.#reached + 1}`, {
+    wait.cancel = this.#source.http.wait(`${this.#source.url}?wait=true&recursive=true&waitIndex=${reached + 1}`, {
       begun: (position, date) => {
-        if (!this.#isRight(position)) return
+        if (!this.#isOurs(position)) return
         wait.since = { revision: position.revision, at: performance.now(), date }
         for (const each of before) this.#drop(each)
+        // A member behind the others, where the endpoint leads to several, or data that were put back: the leader says which.
+        if (position.revision < reached) this.#checkLater(FIRST_CHECK_MS)
       },
       answer: (said) => this.#take(said, wait.since),
       empty: () => {
