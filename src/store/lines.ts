@@ -1,5 +1,5 @@
 import type { Draft } from './draft.js'
-import type { EmbeddedStore } from './embedded.js'
+import type { LockedStore } from './locked.js'
 import { type Key, keyOfPath } from './key.js'
 import { checkedOctets, MAX_VALUE_OCTETS } from './limits.js'
 import { type Entry, StoreError } from './store.js'
@@ -14,7 +14,7 @@ interface Line {
 const LINES_PER_COMMIT = 2000
 
 /** The entries below a key, each as a line of JSON: `{"key":"/skydns/local/a","value":"…","ttl":60}`. */
-export async function* exportLines(store: EmbeddedStore, key: Key = []): AsyncGenerator<string> {
+export async function* exportLines(store: LockedStore, key: Key = []): AsyncGenerator<string> {
   const own = store.exact.entry(key)
   if (own !== undefined) yield lineOf(own, store.clock.now())
   for await (const { entries } of store.exact.below(key)) {
@@ -27,7 +27,7 @@ export async function* exportLines(store: EmbeddedStore, key: Key = []): AsyncGe
  * Puts all lines, or none where one is wrong: the {@link StoreError} then names the line. All are read before the first
  * is put; a great many go in several commits, so that no query waits for them. Resolves with how many there were.
  */
-export async function importLines(store: EmbeddedStore, lines: Iterable<string> | AsyncIterable<string>): Promise<number> {
+export async function importLines(store: LockedStore, lines: Iterable<string> | AsyncIterable<string>): Promise<number> {
   const read: Line[] = []
   let number = 0
   for await (const text of lines) {
