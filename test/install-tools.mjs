@@ -18,7 +18,8 @@ export const packages = {
   nsenter: 'util-linux',
   curl: 'curl',
   strace: 'strace',
-  python3: 'python3'
+  python3: 'python3',
+  openssl: 'openssl'
 }
 
 const policyFile = '/usr/sbin/policy-rc.d'

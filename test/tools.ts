@@ -16,7 +16,8 @@ export const toolNames = [
   'nsenter',
   'curl',
   'strace',
-  'python3'
+  'python3',
+  'openssl'
 ] as const
 
 /** One of the programs that tests ask. */
