@@ -1,0 +1,82 @@
+import { oneLine, thrownText } from '../../message/one-line.js'
+import { EtcdError } from './client.js'
+
+/** The codes of gRPC that are told apart. */
+const CANCELLED = 1
+const UNKNOWN = 2
+const DEADLINE_EXCEEDED = 4
+const PERMISSION_DENIED = 7
+const RESOURCE_EXHAUSTED = 8
+const INTERNAL = 13
+const UNAVAILABLE = 14
+const DATA_LOSS = 15
+const UNAUTHENTICATED = 16
+
+/** With these the member or the way to it has failed, not the question. */
+const UNREACHABLE: readonly number[] = [CANCELLED, UNKNOWN, DEADLINE_EXCEEDED, INTERNAL, UNAVAILABLE, DATA_LOSS]
+
+/** What etcd says, whatever code comes with it. */
+const SAYINGS: readonly (readonly [said: RegExp, kind: EtcdError['kind']])[] = [
+  [/required revision has been compacted/, 'compacted'],
+  [/permission denied|authentication failed|user name is empty|invalid auth token/, 'denied'],
+  [/too many requests/, 'unreachable']
+]
+
+/** Of a token that etcd does not know (any more): it may have restarted, or its authentication was switched on or changed since. */
+const STALE = /invalid auth token|revision in header is old|user name is empty/
+
+/** A failed call in its parts, whether it comes from gRPC or from what etcd3 makes of that: `14 UNAVAILABLE: No connection established…`. */
+export interface Failure {
+  /** Of gRPC; undefined for what else was thrown. */
+  readonly code: number | undefined
+  readonly text: string
+}
+
+/** Takes what was thrown apart. */
+export function failureOf(thrown: unknown): Failure {
+  const text = thrownText(thrown)
+  const parts = /^(?:rpc error: code = \w+ desc = |(\d+) [A-Z_]+: )(.*)$/.exec(text)
+  return { code: parts?.[1] === undefined ? undefined : Number(parts[1]), text: plain(parts?.[2] ?? text) }
+}
+
+/** Whether another token may help. */
+export function isStaleToken({ text }: Failure): boolean {
+  return STALE.test(text)
+}
+
+/** Whether etcd has a token for nobody, since it asks for none. */
+export function isWithoutAuthentication({ text }: Failure): boolean {
+  return text.includes('authentication is not enabled')
+}
+
+/** Whether the answer has more octets than are taken at once. */
+export function isTooLarge({ code, text }: Failure): boolean {
+  return code === RESOURCE_EXHAUSTED && text.includes('larger than max')
+}
+
+/** Whether a revision is asked for that the store does not have: not yet, or not any more. */
+export function isOtherRevision({ text }: Failure): boolean {
+  return /required revision (has been compacted|is a future revision)/.test(text)
+}
+
+/** @param ms how long the question might take */
+export function etcdError({ code, text }: Failure, ms: number): EtcdError {
+  if (code === DEADLINE_EXCEEDED) return new EtcdError('unreachable', `no answer within ${ms} ms`)
+  return new EtcdError(kindOf(code, text), text)
+}
+
+function kindOf(code: number | undefined, text: string): EtcdError['kind'] {
+  const said = SAYINGS.find(([pattern]) => pattern.test(text))
+  if (said !== undefined) return said[1]
+  if (code === UNAUTHENTICATED || code === PERMISSION_DENIED) return 'denied'
+  return code !== undefined && UNREACHABLE.includes(code) ? 'unreachable' : 'failed'
+}
+
+/** What grpc-js wraps around a cause, without what it wraps. */
+export function plain(details: string): string {
+  return oneLine(details)
+    .replace(/^etcdserver: (mvcc: )?/, '')
+    .replace(/^No connection established\. Last error: (?:Error: )?/, '')
+    .replace(/ \(\d{4}-\d\d-\d\dT[\d:.]+Z\)/, '')
+    .replace(/\.? ?Resolution note: ?.*$/, '')
+}
