@@ -38,7 +38,9 @@ export function processContainer(
   container.register(RANDOM, { useFactory: instanceCachingFactory(() => new SystemRandom()) })
   container.register(METRICS, { useFactory: instanceCachingFactory(() => new PromRegistry()) })
   container.register(STORES, {
-    useFactory: instanceCachingFactory((parts) => new ProcessStores({ clock: parts.resolve(CLOCK), log: parts.resolve(LOG), metrics: parts.resolve(METRICS) }))
+    useFactory: instanceCachingFactory(
+      (parts) => new ProcessStores({ clock: parts.resolve(CLOCK), log: parts.resolve(LOG), metrics: parts.resolve(METRICS) })
+    )
   })
   container.register(SHARES, { useFactory: instanceCachingFactory(() => new Sharing()) })
   container.register(VERSION, { useValue: version })

@@ -3,9 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { LockedStore } from '../store/locked.js'
 import { keysApi } from '../store/keys-api.js'
 import { keysServer } from '../store/keys-listen.js'
+import type { LockedStore } from '../store/locked.js'
 import { StoreError } from '../store/store.js'
 import { isVerb, type KvArguments, kvVerb } from './kv-verbs.js'
 
@@ -44,7 +44,12 @@ async function* behind<T>(first: IteratorResult<T>, rest: AsyncGenerator<T>): As
   yield* rest
 }
 
-async function answerVerb(store: LockedStore, judge: string | undefined, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answerVerb(
+  store: LockedStore,
+  judge: string | undefined,
+  request: IncomingMessage,
+  response: ServerResponse
+): Promise<void> {
   try {
     const url = new URL(request.url ?? '', 'http://control')
     const verb = url.pathname.slice('/kv/'.length)

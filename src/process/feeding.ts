@@ -1,8 +1,8 @@
 /** A replica that is open: its lock, its view, and the feeder that keeps it in step. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock, EtcdSource, Log } from '../plugin.js'
-import type { ReplicaView } from '../store/etcd/replica-view.js'
 import type { ReplicaNumbers } from '../store/etcd/replica-numbers.js'
+import type { ReplicaView } from '../store/etcd/replica-view.js'
 import { prepareFolder } from '../store/folder.js'
 import { lockFolder } from '../store/lock.js'
 import type { ChangedKeys } from '../store/store.js'
@@ -95,7 +95,8 @@ export class Feeding {
   }
 
   #feederOf(source: EtcdSource, judge: string | undefined): Feeder {
-    const { folder, log } = this.#options
+    const { folder } = this.#options
+    const log = this.#options.log.named?.('etcd') ?? this.#options.log
     return new Feeder(folder, source, judge, {
       log,
       changed: (keys: ChangedKeys) => this.#view?.follow(keys),

@@ -1,8 +1,8 @@
 /** What `skein kv` does with a store: on the running server's, at its control socket, or on a stopped one's folder. */
 import type { JudgeModule } from '../plugin.js'
-import type { LockedStore } from '../store/locked.js'
 import { type Key, keyOfShownPath, shownKey, shownPath } from '../store/key.js'
 import { exportLines, importLines } from '../store/lines.js'
+import type { LockedStore } from '../store/locked.js'
 import { StoreError } from '../store/store.js'
 import { eachLine } from './lines.js'
 

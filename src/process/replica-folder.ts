@@ -38,7 +38,9 @@ export function prepareReplicaFolders(): void {
   } catch (error) {
     if (error instanceof StoreError) throw error
     const { code, message } = error as NodeJS.ErrnoException
-    throw new StoreError(`no folder for a replica can be made in ${tmpdir()} (${code ?? message}): name one with \`store DIR\``, { cause: error })
+    throw new StoreError(`no folder for a replica can be made in ${tmpdir()} (${code ?? message}): name one with \`store DIR\``, {
+      cause: error
+    })
   }
 }
 

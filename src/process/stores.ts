@@ -10,8 +10,8 @@ import type { LockedStore } from '../store/locked.js'
 import { traced } from '../store/reading.js'
 import { StoreError } from '../store/store.js'
 import { type Control, serveControl } from './control.js'
-import { feedingNumbers } from './feeding-metrics.js'
 import { Feeding, sameSource } from './feeding.js'
+import { feedingNumbers } from './feeding-metrics.js'
 import { folderOfStore, isReplicaFolder, removeReplicaFolder } from './replica-folder.js'
 
 /** A store that is open, with the control socket that `skein kv` uses, and with what feeds it, if anything does. */
@@ -61,7 +61,9 @@ export class ProcessStores implements StorePool {
     this.#clock = clock
     this.#log = log
     this.hasApis = hasApis
-    metrics.collect(() => feedingNumbers([...this.#stores].flatMap(([folder, { feeding }]) => (feeding ? [[folder, feeding.numbers]] : []))))
+    metrics.collect(() =>
+      feedingNumbers([...this.#stores].flatMap(([folder, { feeding }]) => (feeding ? [[folder, feeding.numbers]] : [])))
+    )
   }
 
   lease(): StoreLease {

@@ -174,7 +174,7 @@ describe('watching', () => {
     store.watch([], () => {
       throw new Error('fault of a watcher')
     })
-    store.watch([], (keys) => told.push(keys.length))
+    store.watch([], (keys) => told.push(keys!.length))
     await put('/a')
     expect(told).toEqual([1])
     expect(errors.splice(0).map(String)).toEqual(['Error: fault of a watcher'])

@@ -1,9 +1,9 @@
 import { type StoreClock, systemClock } from './clock.js'
+import { readReplicaMark } from './etcd/mark.js'
 import type { Key } from './key.js'
 import { TableReader } from './reader.js'
 import { readExpiry } from './record.js'
 import type { ChangedKeys, Entry, Feed, StoreReader } from './store.js'
-import { readReplicaMark } from './etcd/mark.js'
 import { type OpenTables, openTables, readRevision, type Tables } from './tables.js'
 import { Watchers } from './watchers.js'
 

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { LockedStore } from './locked.js'
 import { find, type KeysEvent, put, remove } from './keys-actions.js'
 import { readForm } from './keys-body.js'
 import { KeysError } from './keys-error.js'
 import { browserRefusal, type KeysGuard, type Refusal, tokenRefusal } from './keys-guard.js'
 import { isFile, type KeysNode, listing, nodeOf } from './keys-node.js'
 import { keyOfUrlPath, readKeysRequest } from './keys-request.js'
+import type { LockedStore } from './locked.js'
 import { StoreError } from './store.js'
 
 /** How the keys API is served. */

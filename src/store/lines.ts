@@ -1,7 +1,7 @@
 import type { Draft } from './draft.js'
-import type { LockedStore } from './locked.js'
 import { type Key, keyOfPath } from './key.js'
 import { checkedOctets, MAX_VALUE_OCTETS } from './limits.js'
+import type { LockedStore } from './locked.js'
 import { type Entry, StoreError } from './store.js'
 
 interface Line {

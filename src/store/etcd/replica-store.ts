@@ -187,7 +187,9 @@ export class ReplicaStore {
   #below(stage: Stage, directory: Buffer): Buffer[] {
     const above = segmentsOf(directory)
     const folded = foldedOctets(above)
-    const keys = [...this.#tables.entries.getKeys({ start: folded.length === 0 ? FIRST : folded, end: subtreeEnd(folded) })].map(keyOfOctets)
+    const keys = [...this.#tables.entries.getKeys({ start: folded.length === 0 ? FIRST : folded, end: subtreeEnd(folded) })].map(
+      keyOfOctets
+    )
     const stored = keys.filter((key) => isBelow(key, above)).map(etcdPathOfKey)
     const others = [...this.#tables.odd.getKeys({ start: FIRST })].map((path) => Buffer.from(path))
     const staged = [...stage.values()].map(({ path }) => path)
@@ -305,6 +307,7 @@ function lastOf(events: readonly EtcdEvent[], before: Mark['last']): Mark['last'
 
 function newest(entries: readonly EtcdEntry[], kept: Mark['last']): Mark['last'] {
   let last = kept
-  for (const { path, modified } of entries) if (last === undefined || modified > last.modified) last = { path: path.toString('base64'), modified }
+  for (const { path, modified } of entries)
+    if (last === undefined || modified > last.modified) last = { path: path.toString('base64'), modified }
   return last
 }

@@ -36,7 +36,7 @@ const TICK_MS = 1000
 const GRACE_MS = 2000
 const REMIND_MS = 60_000
 const FIRST_PAUSE_MS = 100
-const LONGEST_PAUSE_MS = 5000
+const LONGEST_PAUSE_MS = 3000
 /** A watch that ends sooner is as bad as none. */
 const SHORT_MS = 1000
 /** How many lives are asked about in a second, and how many at a time. */
@@ -178,7 +178,7 @@ export class Replica {
       advance: (revision) => this.#write(() => this.#store.advance(revision, this.#parts.clock.now())),
       reached: (at) => this.#reached(at)
     })
-    return watching.last()
+    return watching.last(this.#closing.signal)
   }
 
   async #apply(client: EtcdClient, events: readonly EtcdEvent[], revision: number): Promise<void> {
@@ -304,7 +304,8 @@ export class Replica {
     this.#reminded = now
     const { mark, keys } = this.#store
     const minutes = Math.round((now - this.#lostAt) / REMIND_MS)
-    const served = mark === undefined ? 'nothing is answered before it is' : `what is served is its ${keys} keys of then, with a TTL of 30 s at most`
+    const served =
+      mark === undefined ? 'nothing is answered before it is' : `what is served is its ${keys} keys of then, with a TTL of 30 s at most`
     this.#parts.tell.log('warn', `etcd has not been reached for ${minutes} min: ${served}`)
   }
 

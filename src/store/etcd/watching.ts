@@ -34,8 +34,8 @@ export class Watching {
     this.#parts = parts
   }
 
-  /** Watches until it is lost, which it rejects with when all that had come is applied. */
-  async last(): Promise<never> {
+  /** Watches until it is lost or stopped, which it rejects with when all that had come is applied. */
+  async last(stop: AbortSignal): Promise<never> {
     const watch = this.#client.watch(this.#revision, {
       events: (events, revision) => {
         for (const event of events) this.#events.push(event)
@@ -47,15 +47,19 @@ export class Watching {
     try {
       return await new Promise<never>((_, reject) => {
         this.#fail = reject
+        stop.addEventListener('abort', this.#stopped)
         this.#askOften()
       })
     } finally {
       this.#isOver = true
+      stop.removeEventListener('abort', this.#stopped)
       watch.cancel()
       this.#beat?.cancel()
       await this.#applying
     }
   }
+
+  readonly #stopped = (): void => this.#fail(new EtcdError('failed', 'it was stopped'))
 
   #come(revision: number): void {
     if (this.#isOver) return
