@@ -160,6 +160,18 @@ export function etcdV2(target: EtcdTarget) {
   return {
     /** Sets a key; the node, and the index that it has made. */
     put: (path: string, value: string, ttl?: number) => call('PUT', path, { value, ...(ttl !== undefined && { ttl: String(ttl) }) }),
+    /** Sets the key so many times, some at once: the last index. */
+    async putOften(path: string, times: number): Promise<number> {
+      let [left, last] = [times, 0]
+      const some = async (): Promise<void> => {
+        while (left-- > 0) {
+          const { index } = await call('PUT', path, { value: String(left) })
+          last = Math.max(last, index)
+        }
+      }
+      await Promise.all(Array.from({ length: 20 }, some))
+      return last
+    },
     /** Sets it by one of the conditions of the API, such as `{ prevExist: 'false' }`. */
     putIf: (path: string, value: string, condition: Record<string, string>) => call('PUT', path, { value, ...condition }),
     delete: (path: string, query: '' | '?recursive=true' | '?dir=true' | `?prevValue=${string}` = '') => call('DELETE', path, {}, query),

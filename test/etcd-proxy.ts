@@ -13,6 +13,8 @@ export interface EtcdProxy {
   cut(): void
   /** Keeps connections, and takes new ones, but forwards nothing in either direction. */
   hang(): void
+  /** Keeps those connections alone, and forwards nothing on them, on which the client has last sent something that matches. */
+  hangWhere(sent: RegExp): void
   /** Ends the connections that there are, and does not listen any more. */
   refuse(): Promise<void>
   /** Lets so many octets come from the server, all connections together, and then cuts or hangs; resolves when it has. */
@@ -23,6 +25,8 @@ export interface EtcdProxy {
 interface Pair {
   readonly client: Socket
   server: Socket | undefined
+  /** What the client has sent last. */
+  sent: string
 }
 
 /** Starts a proxy before the port. */
@@ -34,7 +38,7 @@ export async function etcdProxy(target: number): Promise<EtcdProxy> {
   let spent = (): void => undefined
 
   const listener = createServer({ allowHalfOpen: false }, (client) => {
-    const pair: Pair = { client, server: undefined }
+    const pair: Pair = { client, server: undefined, sent: '' }
     pairs.add(pair)
     tie(pair, client)
     if (isHung) client.pause()
@@ -45,7 +49,10 @@ export async function etcdProxy(target: number): Promise<EtcdProxy> {
     const server = connect(target, '127.0.0.1')
     pair.server = server
     tie(pair, server)
-    pair.client.on('data', (chunk: Buffer) => server.write(chunk))
+    pair.client.on('data', (chunk: Buffer) => {
+      pair.sent = chunk.toString('latin1')
+      server.write(chunk)
+    })
     server.on('data', (chunk: Buffer) => {
       const part = chunk.subarray(0, left)
       left -= part.length
@@ -87,9 +94,13 @@ export async function etcdProxy(target: number): Promise<EtcdProxy> {
     },
     hang() {
       isHung = true
-      for (const { client, server } of pairs) {
-        client.pause()
-        server?.pause()
+      proxy.hangWhere(/^/)
+    },
+    hangWhere(sent) {
+      for (const pair of pairs) {
+        if (!sent.test(pair.sent)) continue
+        pair.client.pause()
+        pair.server?.pause()
       }
     },
     async refuse() {
