@@ -82,7 +82,7 @@ describe('the etcd of tests', needs('etcd'), () => {
 
   test('answers nothing while it is frozen', async () => {
     const [member] = etcd.members
-    member!.freeze()
+    await member!.freeze()
     let isAnswered = false
     const asked = callEtcd(etcd.target, 'GET', '/version').then(() => (isAnswered = true))
     await sleep(200)

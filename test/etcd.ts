@@ -1,4 +1,4 @@
-import { cpSync, rmSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CertificatePair } from './certificates.js'
@@ -33,8 +33,8 @@ export interface EtcdMember {
   stop(): Promise<void>
   /** Ends it as a crash would. */
   kill(): Promise<void>
-  /** Stops the process where it is: connections stay, and nothing answers. */
-  freeze(): void
+  /** Stops the process where it is: connections stay, and nothing answers. Resolves when each of its threads stands. */
+  freeze(): Promise<void>
   thaw(): void
   /** Deletes the data of one that does not run. */
   wipe(): void
@@ -145,7 +145,10 @@ function makeMember(shape: Shape, index: number): EtcdMember {
     },
     stop: () => end(3_000),
     kill: () => end(0),
-    freeze: () => signal('SIGSTOP'),
+    async freeze() {
+      signal('SIGSTOP')
+      while (!stands(running!.pid)) await sleep(5)
+    },
     thaw: () => signal('SIGCONT'),
     wipe() {
       mustNotRun()
@@ -163,6 +166,12 @@ function makeMember(shape: Shape, index: number): EtcdMember {
     },
     output: () => running?.output() ?? ''
   }
+}
+
+// The kernel stops threads one by one, and one that still runs may answer.
+function stands(pid: number): boolean {
+  const threads = readdirSync(`/proc/${pid}/task`)
+  return threads.every((thread) => /\) T /.test(readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8')))
 }
 
 function flags({ scheme, host, ports, peerPorts, token, options }: Shape, index: number, data: string): string[] {
