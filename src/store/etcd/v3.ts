@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { Etcd3, type IOptions } from 'etcd3'
 import type { EtcdClient, EtcdEntry, EtcdPatience, EtcdWatch, Kept, MakeEtcdClient, Position, WatchListener } from './client.js'
 import { EtcdError } from './client.js'
@@ -13,6 +14,7 @@ import {
   plain
 } from './v3-error.js'
 import { behind, below, type KeyRange } from './v3-range.js'
+import { type Connector, Sockets } from './v3-sockets.js'
 import { entryOf, Watch, type WatchMaker, type WatchStream } from './v3-watch.js'
 
 type CallOptions = NonNullable<Parameters<Etcd3['kv']['range']>[1]>
@@ -35,6 +37,13 @@ const CANCELLED = 1
 const once = { execute: async (call: (context: object) => unknown) => call({}) } as unknown as Policy
 
 let clients = 0
+
+/** What etcd3 has for its endpoint, as far as it is changed here. */
+interface Host {
+  resetAllServices(): void
+  cachedServices: Record<string, { close(): void }>
+  readonly channelCredentials: { _createSecureConnector(...given: unknown[]): Connector }
+}
 
 /** Makes a client of etcd v3. */
 export const etcd3: MakeEtcdClient = (source, endpoint, patience) => new V3Client(source, endpoint, patience)
@@ -229,12 +238,15 @@ class V3Client implements EtcdClient {
   }
 }
 
-/** etcd3 with one endpoint and nothing that it does by itself. */
+/** etcd3 with one endpoint, and nothing that it does by itself. */
 class Connection extends Etcd3 {
-  constructor({ tls }: EtcdSource, endpoint: string, { quietMs }: EtcdPatience) {
+  readonly #sockets: Sockets
+  readonly #host: Host
+
+  constructor({ tls }: EtcdSource, endpoint: string, { callMs, quietMs }: EtcdPatience) {
     const isSecure = endpoint.startsWith('https:')
     super({
-      hosts: endpoint.replace(/\/+$/, ''),
+      hosts: endpoint,
       ...(isSecure && tls !== undefined && { credentials: credentialsOf(tls) }),
       faultHandling: { global: once, host: () => once },
       grpcOptions: {
@@ -249,6 +261,30 @@ class Connection extends Etcd3 {
         'grpc.service_config_disable_resolution': 1
       }
     })
+    this.#sockets = new Sockets(callMs)
+    this.#host = this.pool['hosts'][0] as Host
+    this.#host.resetAllServices = () => this.#closeServices()
+    const { channelCredentials } = this.#host
+    const create = channelCredentials._createSecureConnector.bind(channelCredentials)
+    channelCredentials._createSecureConnector = (...given) => {
+      const connector = create(...given)
+      this.#sockets.watch(connector)
+      // An address is no name to ask a server for (RFC 6066 §3); without one, Node compares the certificate with the address.
+      if (isIP(connector.connectionOptions?.servername ?? '') !== 0) connector.connectionOptions!.servername = ''
+      return connector
+    }
+  }
+
+  override close(): void {
+    super.close()
+    this.#sockets.close()
+  }
+
+  /** As etcd3 does it after a failure, so that the next call connects anew; but that waits a second for what is connecting. */
+  #closeServices(): void {
+    const services = Object.values(this.#host.cachedServices)
+    this.#host.cachedServices = {}
+    for (const service of services) service.close()
   }
 }
 
