@@ -34,8 +34,10 @@ import { below, isReverse } from './zone.js'
 const MAX_ROUNDS = 9
 /** How long an answer waits for the addresses of its targets outside the zone. */
 const COURTESY_MS = 1000
-/** Seconds: of what may be over, or old, where that cannot be known. */
-const UNSURE_TTL = 30
+/** Seconds: of what may be old, since the cluster cannot be reached. */
+const STALE_TTL = 30
+/** Seconds: of a key whose lease is there, and nobody knows for how long. */
+const UNSURE_TTL = 1
 
 /** Answers from SkyDNS's services, which lie as JSON under reversed names in the store. */
 export default {
@@ -116,7 +118,7 @@ class Backend {
   /** What is left of leases is known for a replica alone by what etcd has said, and it may have renewed them since. */
   #timesOf(feed: Feed | undefined, now: number): Times {
     const { ttl, lease } = this.#options
-    const unsure = feed === undefined ? 0 : UNSURE_TTL
+    const unsure = feed === undefined ? 0 : feed.state === 'stale' ? STALE_TTL : UNSURE_TTL
     const leaseTtl = (leftMs: number): number => Math.min(lease.max, Math.max(lease.min, leftMs > 0 ? Math.ceil(leftMs / 1000) : unsure))
     return { ttl, now, leaseTtl }
   }
@@ -220,7 +222,7 @@ function notReady(query: Query, { why = 'nothing was read of etcd yet' }: Feed):
 /** What is old may be wrong: nobody is to keep it for long. */
 function withShortTtls(parts: ReplyParts): ReplyParts {
   const shorten = (records: readonly ResourceRecord[] = []): ResourceRecord[] =>
-    records.map((record) => (record.ttl > UNSURE_TTL ? withTtl(record, UNSURE_TTL) : record))
+    records.map((record) => (record.ttl > STALE_TTL ? withTtl(record, STALE_TTL) : record))
   return { ...parts, answer: shorten(parts.answer), authority: shorten(parts.authority), additional: shorten(parts.additional) }
 }
 

@@ -5,8 +5,8 @@ interface Life {
   readonly names: Set<string>
 }
 
-/** One whose end had come and that still lives has been renewed, at a time that etcd says nobody: it is asked about so long after its end. */
-const AFTER_MS = 200
+/** One whose end has come and that still lives was renewed, of which etcd tells nobody: it is asked about so long after its end. */
+const AFTER_MS = 50
 
 /**
  * The lives that entries hang on. Etcd alone says that one has ended; what is known of its time is for the TTL of answers. It is asked for
@@ -15,6 +15,8 @@ const AFTER_MS = 200
 export class Lives {
   readonly #lives = new Map<string, Life>()
   readonly #leaseOf = new Map<string, string>()
+  /** Before this none is due. */
+  #soonest = 0
 
   /** How many entries hang on something. */
   get size(): number {
@@ -34,6 +36,7 @@ export class Lives {
     }
     life.names.add(name)
     if (expires !== undefined) life.expires = expires
+    this.#soonest = Math.min(this.#soonest, life.expires)
   }
 
   /** Until when a life is sure to last; undefined where that is not known, or is over. */
@@ -45,10 +48,13 @@ export class Lives {
   /** Those to be asked about, so many at most. */
   due(now: number, most: number): string[] {
     const due: string[] = []
+    if (this.#soonest + AFTER_MS > now) return due
+    let soonest = Infinity
     for (const [lease, { expires }] of this.#lives) {
-      if (expires + AFTER_MS > now) continue
-      if (due.push(lease) >= most) break
+      if (expires + AFTER_MS > now) soonest = Math.min(soonest, expires)
+      else if (due.push(lease) >= most) return due
     }
+    this.#soonest = soonest
     return due
   }
 
@@ -57,6 +63,7 @@ export class Lives {
     const life = this.#lives.get(lease)
     if (life === undefined) return []
     life.expires = expires
+    this.#soonest = Math.min(this.#soonest, expires)
     // Those that were not asked about yet have their turn before it is this one's again.
     this.#lives.delete(lease)
     this.#lives.set(lease, life)
@@ -67,6 +74,7 @@ export class Lives {
   replaceBy(others: Lives): void {
     for (const [lease, life] of others.#lives) if (life.expires === 0) life.expires = this.#lives.get(lease)?.expires ?? 0
     this.clear()
+    this.#soonest = 0
     for (const [lease, life] of others.#lives) this.#lives.set(lease, life)
     for (const [name, lease] of others.#leaseOf) this.#leaseOf.set(name, lease)
   }

@@ -31,7 +31,7 @@ export interface ReplicaParts {
 }
 
 const PATIENCE = { callMs: 2000, quietMs: 2000 }
-const TICK_MS = 1000
+const TICK_MS = 250
 /** A leader that changes, and a node that is started again, are no reason to shorten all TTLs. */
 const GRACE_MS = 2000
 const REMIND_MS = 60_000
@@ -39,9 +39,11 @@ const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 3000
 /** A watch that ends sooner is as bad as none. */
 const SHORT_MS = 1000
-/** How many lives are asked about in a second, and how many at a time. */
-const LIVES_PER_TICK = 200
+/** How many lives are asked about in a tick, and how many at a time. */
+const LIVES_PER_TICK = 50
 const LIVES_AT_ONCE = 16
+/** One that has ended is not asked about again before that. */
+const ENDED_MS = 1000
 /** Changes wait so long for the time of lives that are new, so that their first answer has the right TTL. */
 const LIFE_WAIT_MS = 100
 
@@ -84,7 +86,7 @@ export class Replica {
 
   /** What is served before the cluster is reached may be old. */
   async begin(): Promise<void> {
-    for (const { name, lease, expires } of this.#store.lives()) this.#lives.note(name, lease, expires)
+    this.#lives.replaceBy(this.#livesOfStore())
     if (this.#store.mark !== undefined) await this.#markStale()
     this.#show()
   }
@@ -183,11 +185,11 @@ export class Replica {
 
   async #apply(client: EtcdClient, events: readonly EtcdEvent[], revision: number): Promise<void> {
     this.#contact = this.#parts.clock.now()
-    await this.#askNewLives(client, events)
+    const known = await this.#askNewLives(client, events)
     const now = this.#parts.clock.now()
     const timed = events.map((event) =>
       event.op === 'put' && event.lease !== undefined && event.expires === undefined
-        ? { ...event, expires: this.#lives.expiresOf(event.lease, now) }
+        ? { ...event, expires: known.get(event.lease) ?? this.#lives.expiresOf(event.lease, now) }
         : event
     )
     const changed = await this.#write(() => this.#store.apply(timed, revision))
@@ -195,29 +197,37 @@ export class Replica {
       if (event.op === 'put') this.#noteLife(this.#lives, event.path, event.lease, event.expires)
       else if (event.op === 'delete') this.#noteLife(this.#lives, event.path, undefined, undefined)
     }
+    if (events.some(({ op }) => op === 'clear')) this.#lives.replaceBy(this.#livesOfStore())
     this.#parts.numbers.add('events', events.length)
     this.#show()
     this.#parts.tell.changed(changed)
   }
 
   /** Asks for the time of lives that nobody knows yet, some of them and not for long; the rest is asked for later. */
-  async #askNewLives(client: EtcdClient, events: readonly EtcdEvent[]): Promise<void> {
-    const now = this.#parts.clock.now()
+  async #askNewLives(client: EtcdClient, events: readonly EtcdEvent[]): Promise<ReadonlyMap<string, number>> {
+    const { clock } = this.#parts
+    const now = clock.now()
+    const known = new Map<string, number>()
     const unknown = new Set<string>()
     for (const event of events) {
       if (event.op !== 'put' || event.lease === undefined || event.expires !== undefined) continue
       if (this.#lives.expiresOf(event.lease, now) === undefined) unknown.add(event.lease)
       if (unknown.size >= LIVES_AT_ONCE) break
     }
-    if (unknown.size === 0) return
-    const asked = Promise.all([...unknown].map((lease) => this.#askLife(client, lease).catch(() => undefined)))
+    if (unknown.size === 0) return known
+    const ask = async (lease: string): Promise<void> => {
+      const left = await client.remaining(lease)
+      if (left !== undefined) known.set(lease, clock.now() + left)
+    }
+    const asked = Promise.all([...unknown].map((lease) => ask(lease).catch(() => undefined)))
     await Promise.race([asked, sleep(LIFE_WAIT_MS, undefined, { ref: false })])
+    return known
   }
 
   async #askLife(client: EtcdClient, lease: string): Promise<readonly (readonly [string, number])[]> {
-    const left = await client.remaining(lease)
     // One that has ended says so by its keys' end, which is on its way.
-    return this.#lives.learn(lease, this.#parts.clock.now() + (left ?? 0))
+    const left = (await client.remaining(lease)) ?? ENDED_MS
+    return this.#lives.learn(lease, this.#parts.clock.now() + left)
   }
 
   async #askDueLives(client: EtcdClient): Promise<void> {
@@ -233,6 +243,12 @@ export class Replica {
   #noteLife(lives: Lives, path: Buffer, lease: string | undefined, expires: number | undefined): void {
     const key = keyOfEtcdPath(path, this.#source.path)
     if (typeof key !== 'string') lives.note(nameOf(spelledOctets(key)), lease, expires)
+  }
+
+  #livesOfStore(): Lives {
+    const lives = new Lives()
+    for (const { name, lease, expires } of this.#store.lives()) lives.note(name, lease, expires)
+    return lives
   }
 
   async #reached(at: Position): Promise<void> {
