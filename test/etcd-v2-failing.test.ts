@@ -124,6 +124,17 @@ describe('where the network fails, a client of v2', needs('etcd'), () => {
     await expect.poll(() => proxy.connections()).toBe(0)
   })
 
+  test('asks over a new connection, where one that it had was dead', async () => {
+    const client = clientOf(endpoint, '/idle', {}, quick)
+    await Promise.all([client.position(), client.position(), client.position()])
+    expect(proxy.connections()).toBe(3)
+    proxy.hangWhere(/GET/)
+    expect(await failure(client.position())).toBe('unreachable: no answer within 400 ms')
+    expect((await client.position()).revision).toBeGreaterThan(0)
+    client.close()
+    proxy.cut()
+  })
+
   test('keeps one connection and no more of a watch where nothing changes', async () => {
     const client = clientOf(endpoint, '/quiet', {}, { callMs: 400, quietMs: 100 })
     const watch = watching(client, (await client.position()).revision)

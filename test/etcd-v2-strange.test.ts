@@ -72,6 +72,28 @@ test.each<[string, number, Record<string, string>, string, string]>([
   server.stop()
 })
 
+test.each<[string, unknown]>([
+  ['a number', 5],
+  ['null', null],
+  ['one whose key is a number', { key: 5 }],
+  ['one whose value is an object', { key: '/a', value: {} }],
+  ['one whose nodes are a number', { dir: true, nodes: 5 }],
+  ['one in which is null', { dir: true, nodes: [null] }],
+  ['one in which is one whose time to live is text', { dir: true, nodes: [{ key: '/a', ttl: 'long' }] }]
+])('says that a node is none: %s', async (_, node) => {
+  const server = await pretend((url, reply) => {
+    if (url.includes('_skein')) reply.writeHead(404, headers(7)).end(missing)
+    else reply.writeHead(200, headers(8)).end(JSON.stringify({ action: 'set', node }))
+  })
+  const client = clientOf(server.endpoint, '/')
+  const words = 'what answers is not the v2 API of etcd: its nodes are none'
+  expect(await failure(listed(client))).toBe(`unreachable: ${words}`)
+  // An event has one node, and what is in it is nothing to a watch.
+  if (!JSON.stringify(node).includes('nodes":[')) expect((await watching(client, 7).lost).message).toBe(words)
+  client.close()
+  server.stop()
+})
+
 test('asks again, and not without a pause, where a wait ends without an answer', async () => {
   const asked: string[] = []
   const server = await pretend((url, reply) => {

@@ -3,7 +3,7 @@ import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { EtcdError, type EtcdPatience, type Position } from './client.js'
 import type { EtcdSource } from './source.js'
 import { connectionError, refusalError, strangeAnswer, type V2Refusal } from './v2-failure.js'
-import type { V2Event } from './v2-node.js'
+import { isNode, strangeNode, type V2Event } from './v2-node.js'
 
 /** What etcd has answered: an event, or a refusal; and how far it was then. */
 export interface V2Answer {
@@ -70,7 +70,7 @@ export class V2Http {
     return new Promise((resolve, reject) => {
       const request = this.#start(method, path, options.body, reject)
       if (request === undefined) return
-      const late = (): void => this.#fail(request, new EtcdError('unreachable', `no answer within ${withinMs} ms`))
+      const late = (): void => this.#late(request, withinMs)
       const silence = setTimeout(late, withinMs)
       const whole = setTimeout(late, isLarge ? LARGE * withinMs : withinMs)
       request.once('close', () => {
@@ -102,7 +102,7 @@ export class V2Http {
     const request = this.#start('GET', path, undefined, failed)
     if (request === undefined) return () => undefined
     const { callMs } = this.#patience
-    const timer = setTimeout(() => this.#fail(request, new EtcdError('unreachable', `no answer within ${callMs} ms`)), callMs)
+    const timer = setTimeout(() => this.#late(request, callMs), callMs)
     request.once('close', () => clearTimeout(timer))
     request.once('response', (reply) => {
       clearTimeout(timer)
@@ -168,6 +168,12 @@ export class V2Http {
     reply.on('end', () => done(Buffer.concat(chunks).toString('utf8')))
   }
 
+  #late(request: ClientRequest, withinMs: number): void {
+    this.#fail(request, new EtcdError('unreachable', `no answer within ${withinMs} ms`))
+    // The others that nobody uses now are likely to be as dead, and would take a question each to be found so.
+    for (const sockets of Object.values(this.#agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy()
+  }
+
   // Told before it is destroyed: Node has a word of its own for that, where an answer has begun.
   #fail(request: ClientRequest, error: EtcdError): void {
     this.#failed.get(request)?.(error)
@@ -194,7 +200,7 @@ function parsed(text: string): V2Event | V2Refusal | undefined {
 function isAnswer(said: unknown): said is V2Event | V2Refusal {
   if (typeof said !== 'object' || said === null) return false
   if ('errorCode' in said) return typeof said.errorCode === 'number'
-  return 'action' in said && 'node' in said && typeof said.node === 'object' && said.node !== null
+  return 'action' in said && 'node' in said
 }
 
 function positionOf({ headers }: IncomingMessage): Position | undefined {
@@ -207,6 +213,7 @@ function positionOf({ headers }: IncomingMessage): Position | undefined {
 /** What was answered, where it is no refusal; else throws the {@link EtcdError} that it is. */
 export function accepted(said: V2Event | V2Refusal): V2Event {
   if ('errorCode' in said) throw refusalError(said)
+  if (!isNode(said.node)) throw strangeNode()
   return said
 }
 

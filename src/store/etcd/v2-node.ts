@@ -21,6 +21,27 @@ export interface V2Event {
   readonly prevNode?: V2Node
 }
 
+/** Whether it is a node; what is in it is looked at when its turn comes. */
+export function isNode(node: unknown): node is V2Node {
+  if (typeof node !== 'object' || node === null) return false
+  const {
+    key = '',
+    value = '',
+    expiration = '',
+    ttl = 0,
+    createdIndex = 0,
+    modifiedIndex = 0,
+    nodes = []
+  } = node as Record<string, unknown>
+  const areTexts = [key, value, expiration].every((each) => typeof each === 'string')
+  return areTexts && [ttl, createdIndex, modifiedIndex].every((each) => typeof each === 'number') && Array.isArray(nodes)
+}
+
+/** The error of a node that is none. */
+export function strangeNode(): EtcdError {
+  return new EtcdError('unreachable', 'what answers is not the v2 API of etcd: its nodes are none')
+}
+
 /** What ends a key, and when: a time to live of its own, or of a directory above it. */
 interface Life {
   readonly lease: string
@@ -70,6 +91,7 @@ export function* entriesBelow(top: V2Node, directories: Directories, now: number
   const left: { node: V2Node; bound: Life | undefined }[] = [{ node: top, bound: undefined }]
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
     const { node, bound } = next
+    if (!isNode(node)) throw strangeNode()
     const path = node.key ?? '/'
     const expires = expiresOf(node, now)
     const life = sooner(bound, lifeOf(path, expires))
@@ -98,7 +120,7 @@ export function changesOf(
   if (!node.dir) return [{ op: 'put', ...entryOf(node, sooner(directories.above(path), lifeOf(path, expires))) }]
   noteDirectory(action, path, directories, expires)
   // A directory can be made where a key was, which has gone then.
-  return prevNode !== undefined && !prevNode.dir ? gone(path, top) : []
+  return prevNode && !prevNode.dir ? gone(path, top) : []
 }
 
 function noteDirectory(action: string, path: string, directories: Directories, expires: number | undefined): void {

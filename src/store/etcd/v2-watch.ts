@@ -161,19 +161,20 @@ export class V2Watch implements EtcdWatch {
 
   #take(said: V2Event | V2Refusal, since: Since | undefined): void {
     if (this.#isOver) return
+    let revision: number
+    let changes: EtcdEvent[]
     try {
       const event = accepted(said)
-      const revision = event.node.modifiedIndex ?? 0
+      revision = event.node.modifiedIndex ?? 0
       if (revision <= this.#reached) throw new EtcdError('compacted', `the change ${revision} came after ${this.#reached}`)
-      const changes = this.#changesOf(event, since !== undefined && revision <= since.revision ? since.date : undefined)
-      for (const wait of this.#waits) this.#drop(wait)
-      this.#reached = revision
-      if (changes.length > 0) this.#listener.events(changes, revision)
-      else this.#listener.progress(revision)
+      changes = this.#changesOf(event, since !== undefined && revision <= since.revision ? since.date : undefined)
     } catch (error) {
-      if (!(error instanceof EtcdError)) throw error
-      return this.#lose(error)
+      return this.#lose(error as EtcdError)
     }
+    for (const wait of this.#waits) this.#drop(wait)
+    this.#reached = revision
+    if (changes.length > 0) this.#listener.events(changes, revision)
+    else this.#listener.progress(revision)
     if (this.#isOver) return
     this.#renew()
     this.#checkLater()

@@ -72,7 +72,7 @@ class V2Client implements EtcdClient {
 
   /** Knows the times to live of directories from the list before. */
   watch(revision: number, listener: WatchListener): EtcdWatch {
-    const watch = new V2Watch(
+    const watch: EtcdWatch = new V2Watch(
       {
         http: this.#http,
         patience: this.#patience,
@@ -83,7 +83,14 @@ class V2Client implements EtcdClient {
         position: (withinMs) => this.#position(withinMs)
       },
       revision,
-      listener
+      {
+        events: (events, reached) => listener.events(events, reached),
+        progress: (reached) => listener.progress(reached),
+        lost: (error) => {
+          this.#watches.delete(watch)
+          listener.lost(error)
+        }
+      }
     )
     this.#watches.add(watch)
     return {
