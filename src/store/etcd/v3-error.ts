@@ -6,7 +6,6 @@ const CANCELLED = 1
 const UNKNOWN = 2
 const DEADLINE_EXCEEDED = 4
 const PERMISSION_DENIED = 7
-const RESOURCE_EXHAUSTED = 8
 const INTERNAL = 13
 const UNAVAILABLE = 14
 const DATA_LOSS = 15
@@ -50,13 +49,13 @@ export function isWithoutAuthentication({ text }: Failure): boolean {
 }
 
 /** Whether the answer has more octets than are taken at once. */
-export function isTooLarge({ code, text }: Failure): boolean {
-  return code === RESOURCE_EXHAUSTED && text.includes('larger than max')
+export function isTooLarge({ message }: EtcdError): boolean {
+  return message.includes('message larger than max')
 }
 
-/** Whether a revision is asked for that the store does not have: not yet, or not any more. */
-export function isOtherRevision({ text }: Failure): boolean {
-  return /required revision (has been compacted|is a future revision)/.test(text)
+/** Whether a revision was asked for that the store does not have: not yet, or not any more. */
+export function isOtherRevision({ message }: EtcdError): boolean {
+  return /required revision (has been compacted|is a future revision)/.test(message)
 }
 
 /** @param ms how long the question might take */
@@ -77,6 +76,7 @@ export function plain(details: string): string {
   return oneLine(details)
     .replace(/^etcdserver: (mvcc: )?/, '')
     .replace(/^No connection established\. Last error: (?:Error: )?/, '')
+    .replace(/^Channel closed before call started$/, 'the connection has failed')
     .replace(/ \(\d{4}-\d\d-\d\dT[\d:.]+Z\)/, '')
     .replace(/\.? ?Resolution note: ?.*$/, '')
 }
