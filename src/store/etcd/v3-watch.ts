@@ -1,5 +1,5 @@
 import { type EtcdEntry, EtcdError, type EtcdEvent, type EtcdWatch, type WatchListener } from './client.js'
-import { etcdError, failureOf, isTooLarge } from './v3-error.js'
+import { etcdError, failureOf, isStaleToken, isTooLarge } from './v3-error.js'
 import type { KeyRange } from './v3-range.js'
 
 /** A key as etcd's API gives it: what has 64 bits is a decimal number. */
@@ -114,16 +114,16 @@ export class Watch implements EtcdWatch {
       this.lose(new EtcdError('compacted', `the changes up to revision ${response.compact_revision} have been compacted`))
       return
     }
-    const { text } = failureOf(response.cancel_reason)
-    const isDenied = /permission denied|invalid auth token/.test(text)
-    // etcd 3.4 does not tell a token that it does not know from a user without the right.
-    if (isDenied && !isNew && response.created) {
+    const failure = failureOf(response.cancel_reason || 'etcd has cancelled the watch')
+    const { kind, message } = etcdError(failure, this.#maker.callMs)
+    // Some of etcd 3.4 do not tell a token that they do not know from a user without the right.
+    if ((kind === 'denied' || isStaleToken(failure)) && !isNew) {
       this.#stream = undefined
       drop(stream)
       void this.#open(true)
       return
     }
-    this.lose(new EtcdError(isDenied ? 'denied' : 'unreachable', text || 'etcd has cancelled the watch'))
+    this.lose(new EtcdError(kind === 'denied' ? 'denied' : 'unreachable', message))
   }
 
   #failed(stream: WatchStream, error: Error): void {

@@ -183,7 +183,9 @@ class V3Client implements EtcdClient {
    */
   #connectAnew(generation: number, error: EtcdError): void {
     if (this.#isClosed || !this.#connection.renew(generation)) return
-    for (const watch of this.#watches) watch.lose(error)
+    // Whoever is told may watch again at once.
+    const lost = [...this.#watches]
+    for (const watch of lost) watch.lose(error)
   }
 
   async #stream(isNew: boolean): Promise<WatchStream> {
