@@ -6,7 +6,6 @@ const CANCELLED = 1
 const UNKNOWN = 2
 const DEADLINE_EXCEEDED = 4
 const PERMISSION_DENIED = 7
-const RESOURCE_EXHAUSTED = 8
 const INTERNAL = 13
 const UNAVAILABLE = 14
 const DATA_LOSS = 15
@@ -19,7 +18,7 @@ const UNREACHABLE: readonly number[] = [CANCELLED, UNKNOWN, DEADLINE_EXCEEDED, I
 const SAYINGS: readonly (readonly [said: RegExp, kind: EtcdError['kind']])[] = [
   [/required revision has been compacted/, 'compacted'],
   [/permission denied|authentication failed|user name is empty|invalid auth token/, 'denied'],
-  [/too many requests/, 'unreachable']
+  [/too many requests|Bandwidth exhausted/, 'unreachable']
 ]
 
 /** Of a token that etcd does not know (any more): it may have restarted, or its authentication was switched on or changed since. */
@@ -50,13 +49,13 @@ export function isWithoutAuthentication({ text }: Failure): boolean {
 }
 
 /** Whether the answer has more octets than are taken at once. */
-export function isTooLarge({ code, text }: Failure): boolean {
-  return code === RESOURCE_EXHAUSTED && text.includes('larger than max')
+export function isTooLarge({ message }: EtcdError): boolean {
+  return message.includes('message larger than max')
 }
 
-/** Whether a revision is asked for that the store does not have: not yet, or not any more. */
-export function isOtherRevision({ text }: Failure): boolean {
-  return /required revision (has been compacted|is a future revision)/.test(text)
+/** Whether a revision was asked for that the store does not have: not yet, or not any more. */
+export function isOtherRevision({ message }: EtcdError): boolean {
+  return /required revision (has been compacted|is a future revision)/.test(message)
 }
 
 /** @param ms how long the question might take */
@@ -72,11 +71,22 @@ function kindOf(code: number | undefined, text: string): EtcdError['kind'] {
   return code !== undefined && UNREACHABLE.includes(code) ? 'unreachable' : 'failed'
 }
 
-/** What grpc-js wraps around a cause, without what it wraps. */
+/** What grpc-js wraps around a cause, and what OpenSSL and Node say for those who have their source at hand, in other words. */
+const WORDS: readonly (readonly [pattern: RegExp, words: string])[] = [
+  [/^etcdserver: (mvcc: )?/, ''],
+  [/^No connection established\. Last error: /, ''],
+  [/ \(\d{4}-\d\d-\d\dT[\d:.]+Z\)/, ''],
+  [/\.? ?Resolution note: ?.*$/, ''],
+  [/^(\w*Error( \[\w+\])?: )+/, ''],
+  [/^Channel closed before call started$/, 'the connection has failed'],
+  [/^Failed to connect$/, 'the connection ended before HTTP/2 began; the endpoint may want https'],
+  [/^Client network socket disconnected before secure TLS connection was established$/, 'the connection ended before TLS began'],
+  [/^[\dA-F]+:error:[\dA-F]+:SSL routines:[^:]*:(?:ssl|tls)v\d+ alert ([^:]+):.*$/, "etcd refuses TLS, or this client's certificate: $1"],
+  [/^[\dA-F]+:error:[\dA-F]+:SSL routines:[^:]*:([^:]+):.*$/, 'TLS: $1'],
+  [/^(unable to (get|verify)|self-signed certificate|certificate (has|is)) .*$/, 'the certificate of etcd is not trusted: $&']
+]
+
+/** The cause of a failure in words for the operator, on one line. */
 export function plain(details: string): string {
-  return oneLine(details)
-    .replace(/^etcdserver: (mvcc: )?/, '')
-    .replace(/^No connection established\. Last error: (?:Error: )?/, '')
-    .replace(/ \(\d{4}-\d\d-\d\dT[\d:.]+Z\)/, '')
-    .replace(/\.? ?Resolution note: ?.*$/, '')
+  return WORDS.reduce((text, [pattern, words]) => text.replace(pattern, words), oneLine(details))
 }

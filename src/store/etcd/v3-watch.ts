@@ -1,5 +1,5 @@
 import { type EtcdEntry, EtcdError, type EtcdEvent, type EtcdWatch, type WatchListener } from './client.js'
-import { etcdError, failureOf } from './v3-error.js'
+import { etcdError, failureOf, isStaleToken, isTooLarge } from './v3-error.js'
 import type { KeyRange } from './v3-range.js'
 
 /** A key as etcd's API gives it: what has 64 bits is a decimal number. */
@@ -37,6 +37,10 @@ export interface WatchMaker {
   stream(isNew: boolean): Promise<WatchStream>
   readonly range: KeyRange
   readonly callMs: number
+  /** Is told that something came. */
+  heard(): void
+  /** Is told of the end, with the reason unless it was cancelled, before the listener is. */
+  over(watch: Watch, error: EtcdError | undefined): void
 }
 
 /**
@@ -58,15 +62,20 @@ export class Watch implements EtcdWatch {
     this.#maker = maker
     this.#revision = revision
     this.#listener = listener
-    this.#timer = setTimeout(() => this.#lose(new EtcdError('unreachable', `no watch began within ${maker.callMs} ms`)), maker.callMs)
+    const late = () => this.lose(new EtcdError('unreachable', `no watch began within ${maker.callMs} ms`))
+    this.#timer = setTimeout(late, maker.callMs)
     void this.#open(false)
   }
 
   cancel(): void {
-    this.#isOver = true
-    clearTimeout(this.#timer)
-    if (this.#stream !== undefined) drop(this.#stream)
-    this.#stream = undefined
+    if (!this.#isOver) this.#end(undefined)
+  }
+
+  /** Ends it as a failure. */
+  lose(error: EtcdError): void {
+    if (this.#isOver) return
+    this.#end(error)
+    this.#listener.lost(error)
   }
 
   /** Never rejects. */
@@ -80,12 +89,13 @@ export class Watch implements EtcdWatch {
       stream.on('end', () => this.#failed(stream, new EtcdError('unreachable', 'etcd has ended the watch')))
       stream.write({ create_request: { ...this.#maker.range, start_revision: String(this.#revision + 1), progress_notify: true } })
     } catch (error) {
-      this.#lose(this.#etcdError(error))
+      this.lose(this.#etcdError(error))
     }
   }
 
   #take(stream: WatchStream, response: WatchResponse, isNew: boolean): void {
     if (stream !== this.#stream) return
+    this.#maker.heard()
     if (response.canceled) this.#canceled(stream, response, isNew)
     else if (response.created) this.#created(response)
     else if (response.events.length > 0) this.#listener.events(response.events.map(eventOf), newest(response.events))
@@ -96,38 +106,43 @@ export class Watch implements EtcdWatch {
   #created({ header }: WatchResponse): void {
     clearTimeout(this.#timer)
     if (Number(header.revision) >= this.#revision) return
-    this.#lose(new EtcdError('unreachable', `etcd is at revision ${header.revision}, which is before ${this.#revision}`))
+    this.lose(new EtcdError('unreachable', `etcd is at revision ${header.revision}, which is before ${this.#revision}`))
   }
 
   #canceled(stream: WatchStream, response: WatchResponse, isNew: boolean): void {
     if (response.compact_revision !== '0') {
-      this.#lose(new EtcdError('compacted', `the changes up to revision ${response.compact_revision} have been compacted`))
+      this.lose(new EtcdError('compacted', `the changes up to revision ${response.compact_revision} have been compacted`))
       return
     }
-    const { text } = failureOf(response.cancel_reason)
-    const isDenied = /permission denied|invalid auth token/.test(text)
-    // etcd 3.4 does not tell a token that it does not know from a user without the right.
-    if (isDenied && !isNew && response.created) {
+    const failure = failureOf(response.cancel_reason || 'etcd has cancelled the watch')
+    const { kind, message } = etcdError(failure, this.#maker.callMs)
+    // Some of etcd 3.4 do not tell a token that they do not know from a user without the right.
+    if ((kind === 'denied' || isStaleToken(failure)) && !isNew) {
       this.#stream = undefined
       drop(stream)
       void this.#open(true)
       return
     }
-    this.#lose(new EtcdError(isDenied ? 'denied' : 'unreachable', text || 'etcd has cancelled the watch'))
+    this.lose(new EtcdError(kind === 'denied' ? 'denied' : 'unreachable', message))
   }
 
   #failed(stream: WatchStream, error: Error): void {
-    if (stream === this.#stream) this.#lose(this.#etcdError(error))
+    if (stream !== this.#stream) return
+    const known = this.#etcdError(error)
+    // They would be the next time too.
+    this.lose(isTooLarge(known) ? new EtcdError('compacted', `the changes since revision ${this.#revision} are too large`) : known)
   }
 
   #etcdError(error: unknown): EtcdError {
     return error instanceof EtcdError ? error : etcdError(failureOf(error), this.#maker.callMs)
   }
 
-  #lose(error: EtcdError): void {
-    if (this.#isOver) return
-    this.cancel()
-    this.#listener.lost(error)
+  #end(error: EtcdError | undefined): void {
+    this.#isOver = true
+    clearTimeout(this.#timer)
+    if (this.#stream !== undefined) drop(this.#stream)
+    this.#stream = undefined
+    this.#maker.over(this, error)
   }
 }
 

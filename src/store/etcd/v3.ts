@@ -3,16 +3,8 @@ import { Etcd3, type IOptions } from 'etcd3'
 import type { EtcdClient, EtcdEntry, EtcdPatience, EtcdWatch, Kept, MakeEtcdClient, Position, WatchListener } from './client.js'
 import { EtcdError } from './client.js'
 import type { EtcdSource } from './source.js'
-import {
-  etcdError,
-  type Failure,
-  failureOf,
-  isOtherRevision,
-  isStaleToken,
-  isTooLarge,
-  isWithoutAuthentication,
-  plain
-} from './v3-error.js'
+import { etcdError, failureOf, isOtherRevision, isStaleToken, isTooLarge, isWithoutAuthentication, plain } from './v3-error.js'
+import { Pulse } from './v3-pulse.js'
 import { behind, below, type KeyRange } from './v3-range.js'
 import { type Connector, Sockets } from './v3-sockets.js'
 import { entryOf, Watch, type WatchMaker, type WatchStream } from './v3-watch.js'
@@ -54,7 +46,8 @@ class V3Client implements EtcdClient {
   readonly #range: KeyRange
   readonly #credentials: EtcdSource['credentials']
   readonly #calls = new Set<Call>()
-  readonly #watches = new Set<EtcdWatch>()
+  readonly #watches = new Set<Watch>()
+  readonly #pulse: Pulse
   /** undefined: yet to be asked for. It resolves with undefined where etcd wants none. */
   #token: Promise<string | undefined> | undefined
   #isClosed = false
@@ -62,6 +55,8 @@ class V3Client implements EtcdClient {
   constructor(source: EtcdSource, endpoint: string, patience: EtcdPatience) {
     this.#connection = new Connection(source, endpoint, patience)
     this.#callMs = patience.callMs
+    const aliveMs = Math.ceil(patience.quietMs / 4)
+    this.#pulse = new Pulse(patience.quietMs, () => this.#isAlive(aliveMs))
     this.#range = below(Buffer.from(source.path))
     this.#credentials = source.credentials
   }
@@ -77,7 +72,10 @@ class V3Client implements EtcdClient {
     let limit = FIRST_PAGE_KEYS
     for (;;) {
       const asked = { ...rest, limit, ...(first !== undefined && { revision: first.revision }) }
-      const response = await this.#ask((options) => this.#connection.kv.range(asked, options), isTooLarge)
+      const response = await unless(
+        isTooLarge,
+        this.#ask((options) => this.#connection.kv.range(asked, options))
+      )
       if (response === undefined) {
         if (limit === 1) throw new EtcdError('failed', `a value has more than ${MESSAGE_OCTETS} octets`)
         limit = Math.ceil(limit / 4)
@@ -93,22 +91,22 @@ class V3Client implements EtcdClient {
   }
 
   watch(revision: number, listener: WatchListener): EtcdWatch {
-    const maker: WatchMaker = { range: this.#range, callMs: this.#callMs, stream: (isNew) => this.#stream(isNew) }
-    const watch = new Watch(maker, revision, {
-      events: (events, revision) => listener.events(events, revision),
-      progress: (revision) => listener.progress(revision),
-      lost: (error) => {
+    const { generation } = this.#connection
+    const maker: WatchMaker = {
+      range: this.#range,
+      callMs: this.#callMs,
+      stream: (isNew) => this.#stream(isNew),
+      heard: () => this.#pulse.heard(),
+      over: (watch, error) => {
         this.#watches.delete(watch)
-        listener.lost(error)
-      }
-    })
-    this.#watches.add(watch)
-    return {
-      cancel: () => {
-        this.#watches.delete(watch)
-        watch.cancel()
+        if (this.#watches.size === 0) this.#pulse.stop()
+        if (error?.kind === 'unreachable') this.#connectAnew(generation, error)
       }
     }
+    const watch = new Watch(maker, revision, listener)
+    this.#watches.add(watch)
+    this.#pulse.start()
+    return watch
   }
 
   async continues(kept: Kept): Promise<boolean> {
@@ -141,62 +139,82 @@ class V3Client implements EtcdClient {
   close(): void {
     this.#isClosed = true
     for (const watch of this.#watches) watch.cancel()
+    this.#pulse.stop()
     for (const call of this.#calls) call.cancelWithStatus(CANCELLED, 'the client is closed')
     this.#connection.close()
   }
 
   /** What is at a revision; undefined where there is no such revision. */
   #at({ revision }: Kept, request: RangeRequest): Promise<RangeResponse | undefined> {
-    return this.#ask((options) => this.#connection.kv.range({ ...request, revision }, options), isOtherRevision)
+    return unless(
+      isOtherRevision,
+      this.#ask((options) => this.#connection.kv.range({ ...request, revision }, options))
+    )
   }
 
   /** Asks once, and once more where the token was not good any more; all that is asked meanwhile ends within one time. */
-  async #ask<T>(call: (options: CallOptions) => Promise<T>): Promise<T>
-  async #ask<T>(call: (options: CallOptions) => Promise<T>, isExpected: (failure: Failure) => boolean): Promise<T | undefined>
-  async #ask<T>(call: (options: CallOptions) => Promise<T>, isExpected?: (failure: Failure) => boolean): Promise<T | undefined> {
-    const deadline = Date.now() + this.#callMs
+  async #ask<T>(call: (options: CallOptions) => Promise<T>, ms = this.#callMs): Promise<T> {
+    const deadline = Date.now() + ms
+    const { generation } = this.#connection
     try {
       const token = this.#tokenUntil(deadline)
-      try {
-        return await call(this.#options(await token, { deadline }))
-      } catch (error) {
+      const answer = await call(this.#options(await token, { deadline })).catch(async (error: unknown) => {
         if (this.#credentials === undefined || !isStaleToken(failureOf(error))) throw error
-        this.#forget(token)
-        return await call(this.#options(await this.#tokenUntil(deadline), { deadline }))
-      }
-    } catch (error) {
-      const failure = failureOf(error)
-      if (isExpected?.(failure) === true) return undefined
-      throw this.#error(error)
+        this.#forgetToken(token)
+        return call(this.#options(await this.#tokenUntil(deadline), { deadline }))
+      })
+      this.#pulse.heard()
+      return answer
+    } catch (thrown) {
+      const error = this.#error(thrown, ms)
+      if (error.kind === 'unreachable') this.#connectAnew(generation, error)
+      throw error
     }
+  }
+
+  /** Whether the member answers by itself, without the others. */
+  #isAlive(ms: number): Promise<unknown> {
+    return this.#ask((options) => this.#connection.kv.range({ key: this.#range.key, count_only: true, serializable: true }, options), ms)
+  }
+
+  /**
+   * Has the next call make a connection, since on this one nothing comes, or none came to be: grpc-js would wait for it, and before it
+   * tries again. What is watched on it would hear nothing any more.
+   */
+  #connectAnew(generation: number, error: EtcdError): void {
+    if (this.#isClosed || !this.#connection.renew(generation)) return
+    // Whoever is told may watch again at once.
+    const lost = [...this.#watches]
+    for (const watch of lost) watch.lose(error)
   }
 
   async #stream(isNew: boolean): Promise<WatchStream> {
     try {
-      if (isNew && this.#token !== undefined) this.#forget(this.#token)
+      if (isNew && this.#token !== undefined) this.#forgetToken(this.#token)
       const token = await this.#tokenUntil(Date.now() + this.#callMs)
       // A member without a leader, which sees no change, ends the watch.
       return await this.#connection.watchClient.watch(this.#options(token, {}, { hasleader: 'true' }))
     } catch (error) {
-      throw this.#error(error)
+      throw this.#error(error, this.#callMs)
     }
   }
 
-  #error(error: unknown): EtcdError {
+  /** @param ms how long the question might take */
+  #error(error: unknown, ms: number): EtcdError {
     if (this.#isClosed) return new EtcdError('failed', 'the client is closed')
-    return error instanceof EtcdError ? error : etcdError(failureOf(error), this.#callMs)
+    return error instanceof EtcdError ? error : etcdError(failureOf(error), ms)
   }
 
   #tokenUntil(deadline: number): Promise<string | undefined> {
     if (this.#token !== undefined) return this.#token
     const token = this.#authenticate(deadline)
     this.#token = token
-    token.catch(() => this.#forget(token))
+    token.catch(() => this.#forgetToken(token))
     return token
   }
 
   /** Lets the next who needs a token ask for another, unless that was done. */
-  #forget(token: Promise<string | undefined>): void {
+  #forgetToken(token: Promise<string | undefined>): void {
     if (this.#token === token) this.#token = undefined
   }
 
@@ -242,8 +260,9 @@ class V3Client implements EtcdClient {
 class Connection extends Etcd3 {
   readonly #sockets: Sockets
   readonly #host: Host
+  #generation = 0
 
-  constructor({ tls }: EtcdSource, endpoint: string, { callMs, quietMs }: EtcdPatience) {
+  constructor({ tls }: EtcdSource, endpoint: string, { callMs }: EtcdPatience) {
     const isSecure = endpoint.startsWith('https:')
     super({
       hosts: endpoint,
@@ -252,8 +271,6 @@ class Connection extends Etcd3 {
       grpcOptions: {
         // The services of one client share a connection, and so its fate; those of two clients do not.
         'skein.client': ++clients,
-        'grpc.keepalive_time_ms': quietMs,
-        'grpc.keepalive_timeout_ms': Math.ceil(quietMs / 4),
         'grpc.max_receive_message_length': MESSAGE_OCTETS,
         'grpc.enable_retries': 0,
         'grpc.enable_channelz': 0,
@@ -262,8 +279,9 @@ class Connection extends Etcd3 {
       }
     })
     this.#sockets = new Sockets(callMs)
-    this.#host = this.pool['hosts'][0] as Host
-    this.#host.resetAllServices = () => this.#closeServices()
+    this.#host = (this.pool as unknown as { readonly hosts: readonly [Host] }).hosts[0]
+    // The client says when to, and etcd3 would wait a second for what is connecting.
+    this.#host.resetAllServices = () => undefined
     const { channelCredentials } = this.#host
     const create = channelCredentials._createSecureConnector.bind(channelCredentials)
     channelCredentials._createSecureConnector = (...given) => {
@@ -275,12 +293,25 @@ class Connection extends Etcd3 {
     }
   }
 
+  /** Grows with each renewal. */
+  get generation(): number {
+    return this.#generation
+  }
+
+  /** Has the next call connect anew; false where that was done since the generation. What is under way goes on. */
+  renew(generation: number): boolean {
+    if (generation !== this.#generation) return false
+    this.#generation++
+    this.#closeServices()
+    return true
+  }
+
   override close(): void {
+    this.#closeServices()
     super.close()
     this.#sockets.close()
   }
 
-  /** As etcd3 does it after a failure, so that the next call connects anew; but that waits a second for what is connecting. */
   #closeServices(): void {
     const services = Object.values(this.#host.cachedServices)
     this.#host.cachedServices = {}
@@ -294,6 +325,14 @@ function credentialsOf({ authority, certificate, key }: NonNullable<EtcdSource['
     ...(key !== undefined && { privateKey: Buffer.from(key) }),
     ...(certificate !== undefined && { certChain: Buffer.from(certificate) })
   } as NonNullable<IOptions['credentials']>
+}
+
+/** What is asked for; undefined where it fails in the way that is expected. */
+function unless<T>(isExpected: (error: EtcdError) => boolean, asked: Promise<T>): Promise<T | undefined> {
+  return asked.catch((error: EtcdError) => {
+    if (!isExpected(error)) throw error
+    return undefined
+  })
 }
 
 function positionOf({ header }: RangeResponse): Position {
