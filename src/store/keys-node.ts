@@ -29,7 +29,8 @@ export function nodeOf(found: Found, now: number, nodes?: KeysNode[]): KeysNode 
   if (found.key.length > 0) node.key = pathOfKey(found.key)
   if (isFile(found)) node.value = found.value.toString('utf8')
   else node.dir = true
-  if (found.expires !== undefined) {
+  // In a replica a time may be over, and the key renewed since: nobody knows until when then.
+  if (found.expires !== undefined && found.expires >= now) {
     node.expiration = new Date(found.expires).toISOString()
     const ttl = Math.ceil((found.expires - now) / 1000)
     if (ttl !== 0) node.ttl = ttl

@@ -287,7 +287,9 @@ export class Replica {
       this.#lostAt = now
       this.#reminded = now
     }
-    const text = `${endpoint}: ${failure instanceof Error ? failure.message : String(failure)}`
+    const why = failure instanceof Error ? failure.message : String(failure)
+    // What has failed here has nothing to do with the endpoint.
+    const text = failure instanceof EtcdError ? `${endpoint}: ${why}` : why
     tell.why(text)
     const before = this.#complaints.get(endpoint)
     if (before?.text === text && now - before.at < REMIND_MS) return
