@@ -6,7 +6,7 @@ import type { FolderLock } from '../lock.js'
 import type { LockedStore } from '../locked.js'
 import { StoreError } from '../store.js'
 import { type OpenTables, openTables } from '../tables.js'
-import { openOdd } from './replica-tables.js'
+import { type OddPath, oddPaths, openOdd } from './odd-paths.js'
 
 /** A replica as the process sees it that has its folder: another thread writes it, and nobody else may. */
 export class ReplicaView extends FollowingStore implements LockedStore {
@@ -31,9 +31,8 @@ export class ReplicaView extends FollowingStore implements LockedStore {
   }
 
   /** Paths of etcd that can be no key of a store, each with why, in words. */
-  *odd(): Generator<{ readonly path: Buffer; readonly problem: string }> {
-    for (const { key, value } of openOdd(this.#tables).getRange({ start: Buffer.from([0]) }))
-      yield { path: Buffer.from(key), problem: value.toString('utf8') }
+  odd(): Iterable<OddPath> {
+    return oddPaths(openOdd(this.#tables))
   }
 
   apply(_: readonly Change[]): Promise<number> {
