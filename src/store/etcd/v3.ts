@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { Etcd3, type IOptions } from 'etcd3'
+import { thrownText } from '../../message/one-line.js'
 import type { EtcdClient, EtcdEntry, EtcdPatience, EtcdWatch, Kept, MakeEtcdClient, Position, WatchListener } from './client.js'
 import { EtcdError } from './client.js'
 import type { EtcdSource } from './source.js'
@@ -37,8 +38,14 @@ interface Host {
   readonly channelCredentials: { _createSecureConnector(...given: unknown[]): Connector }
 }
 
-/** Makes a client of etcd v3. */
-export const etcd3: MakeEtcdClient = (source, endpoint, patience) => new V3Client(source, endpoint, patience)
+/** Makes a client of etcd v3. Throws an EtcdError where certificates or the key cannot be read. */
+export const etcd3: MakeEtcdClient = (source, endpoint, patience) => {
+  try {
+    return new V3Client(source, endpoint, patience)
+  } catch (error) {
+    throw new EtcdError('failed', `cannot use TLS with the certificates or the key: ${thrownText(error)}`, { cause: error })
+  }
+}
 
 class V3Client implements EtcdClient {
   readonly #connection: Connection
@@ -70,6 +77,7 @@ class V3Client implements EtcdClient {
     let first: Position | undefined
     let rest = this.#range
     let limit = FIRST_PAGE_KEYS
+    let most = PAGE_KEYS
     for (;;) {
       const asked = { ...rest, limit, ...(first !== undefined && { revision: first.revision }) }
       const response = await unless(
@@ -78,7 +86,8 @@ class V3Client implements EtcdClient {
       )
       if (response === undefined) {
         if (limit === 1) throw new EtcdError('failed', `a value has more than ${MESSAGE_OCTETS} octets`)
-        limit = Math.ceil(limit / 4)
+        // Not to be tried again: etcd has made it all before it is refused.
+        most = limit = Math.ceil(limit / 4)
         continue
       }
       first ??= positionOf(response)
@@ -86,7 +95,7 @@ class V3Client implements EtcdClient {
       const last = response.kvs.at(-1)
       if (!response.more || last === undefined) return first
       rest = behind(last.key, this.#range)
-      limit = nextLimit(limit, response.kvs)
+      limit = Math.min(most, nextLimit(limit, response.kvs))
     }
   }
 
