@@ -34,6 +34,8 @@ const PATIENCE = { callMs: 2000, quietMs: 2000 }
 const TICK_MS = 250
 /** A leader that changes, and a node that is started again, are no reason to shorten all TTLs. */
 const GRACE_MS = 2000
+/** How often etcd is asked whether it lives, while it is listed. */
+const ALIVE_MS = 1000
 const REMIND_MS = 60_000
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 3000
@@ -159,11 +161,12 @@ export class Replica {
   async #list(client: EtcdClient): Promise<void> {
     const list = new ReplicaList(this.#store)
     const lives = new Lives()
-    const at = await client.list(async (entries) => {
-      this.#contact = this.#parts.clock.now()
-      for (const entry of entries) this.#noteLife(lives, entry.path, entry.lease, entry.expires)
-      await this.#write(() => list.page(entries))
-    })
+    const at = await this.#whileAlive(client, () =>
+      client.list(async (entries) => {
+        for (const { path, lease, expires } of entries) if (lease !== undefined) this.#noteLife(lives, path, lease, expires)
+        await this.#write(() => list.page(entries))
+      })
+    )
     const changed = await this.#write(() => list.finish(at, this.#parts.clock.now()))
     // Those that were known are not asked about again.
     this.#lives.replaceBy(lives)
@@ -171,6 +174,36 @@ export class Replica {
     this.#note(at)
     this.#parts.tell.changed(changed)
     await this.#nowInStep()
+  }
+
+  /** Does what may take long, and ends it where the cluster does not say any more that it lives. */
+  async #whileAlive<T>(client: EtcdClient, work: () => Promise<T>): Promise<T> {
+    let failure: unknown
+    let isDone = false
+    let timer: { cancel(): void } | undefined
+    const ask = async (): Promise<void> => {
+      try {
+        await client.position()
+        this.#contact = this.#parts.clock.now()
+        if (!isDone) next()
+      } catch (error) {
+        if (isDone) return
+        failure = error
+        client.close()
+      }
+    }
+    const next = (): void => {
+      timer = this.#parts.clock.after(ALIVE_MS, () => void ask())
+    }
+    next()
+    try {
+      return await work()
+    } catch (error) {
+      throw failure ?? error
+    } finally {
+      isDone = true
+      timer?.cancel()
+    }
   }
 
   async #watch(client: EtcdClient): Promise<never> {
