@@ -106,5 +106,5 @@ export interface EtcdPatience {
   readonly quietMs: number
 }
 
-/** Makes a client of one of the source's endpoints. Opens nothing yet. */
+/** Makes a client of one of the source's endpoints. Opens nothing yet. Throws an EtcdError where it cannot be made. */
 export type MakeEtcdClient = (source: EtcdSource, endpoint: string, patience: EtcdPatience) => EtcdClient

@@ -254,8 +254,8 @@ describe('a replica', () => {
     await pass(121)
     const minutes = lines.filter((line) => line.includes('has not been reached for'))
     expect(minutes).toEqual([
-      'etcd has not been reached for 1 min: what is served is its 1 keys of then, with a TTL of 30 s at most',
-      'etcd has not been reached for 2 min: what is served is its 1 keys of then, with a TTL of 30 s at most'
+      'etcd has not been reached for 1 min: its 1 keys of then are served, with a TTL of 30 s at most',
+      'etcd has not been reached for 2 min: its 1 keys of then are served, with a TTL of 30 s at most'
     ])
     expect(content()).toEqual(['/skydns/a'])
     cluster.down.clear()
