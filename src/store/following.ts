@@ -31,7 +31,8 @@ export class FollowingStore implements StoreReader {
     this.#watchers = new Watchers(report)
     this.#revision = readRevision(tables)
     this.#nearest = nearestOf(tables)
-    this.#reader = new TableReader(tables, () => (this.#nearest <= clock.now() ? clock.now() : undefined))
+    const lateSince = (): number | undefined => (this.#nearest <= clock.now() ? clock.now() : undefined)
+    this.#reader = new TableReader(tables, lateSince, tables.kind === 'embedded')
     this.#feed = this.#readFeed()
   }
 
