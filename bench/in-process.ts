@@ -14,7 +14,7 @@ import { buildInstance } from '../src/process/instance.js'
 import { PromRegistry } from '../src/process/metrics.js'
 import { SystemRandom } from '../src/process/random.js'
 import { Sharing } from '../src/process/shares.js'
-import { EmbeddedStores } from '../src/process/stores.js'
+import { ProcessStores } from '../src/process/stores.js'
 import { requestOctets, TestLog } from '../src/testing.js'
 import { freePort, temporaryFolder } from '../test/processes.js'
 import { placed, readCorefile } from './corefiles.js'
@@ -179,7 +179,7 @@ async function measureChain(corefile: string, folder: string, kinds: readonly Ki
     clock: systemClock,
     random: new SystemRandom(),
     metrics,
-    stores: new EmbeddedStores(systemClock, log),
+    stores: new ProcessStores({ clock: systemClock, log, metrics }),
     shares: new Sharing(),
     version: 'Skein-bench'
   }

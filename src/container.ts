@@ -12,7 +12,7 @@ import { type LogFormat, StreamLog } from './process/log.js'
 import { PromRegistry } from './process/metrics.js'
 import { SystemRandom } from './process/random.js'
 import { Sharing } from './process/shares.js'
-import { EmbeddedStores } from './process/stores.js'
+import { ProcessStores } from './process/stores.js'
 import { WorkerStores } from './process/worker-stores.js'
 
 /** The tokens that a test may register something else under, before anything is resolved. */
@@ -38,7 +38,9 @@ export function processContainer(
   container.register(RANDOM, { useFactory: instanceCachingFactory(() => new SystemRandom()) })
   container.register(METRICS, { useFactory: instanceCachingFactory(() => new PromRegistry()) })
   container.register(STORES, {
-    useFactory: instanceCachingFactory((parts) => new EmbeddedStores(parts.resolve(CLOCK), parts.resolve(LOG)))
+    useFactory: instanceCachingFactory(
+      (parts) => new ProcessStores({ clock: parts.resolve(CLOCK), log: parts.resolve(LOG), metrics: parts.resolve(METRICS) })
+    )
   })
   container.register(SHARES, { useFactory: instanceCachingFactory(() => new Sharing()) })
   container.register(VERSION, { useValue: version })
@@ -55,7 +57,8 @@ export function inWorker(version: string, format: LogFormat): { services: Proces
 
 /** Has the stores of a container open no keys API: for a command that runs beside what there is. */
 export function withoutApis(container: DependencyContainer): DependencyContainer {
-  const stores = new EmbeddedStores(container.resolve(CLOCK), container.resolve(LOG), { hasApis: false })
+  const parts = { clock: container.resolve(CLOCK), log: container.resolve(LOG), metrics: container.resolve(METRICS) }
+  const stores = new ProcessStores({ ...parts, hasApis: false })
   return container.register<StorePool>(STORES, { useValue: stores })
 }
 

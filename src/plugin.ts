@@ -10,8 +10,9 @@ import type { Message } from './message/message.js'
 import type { Rcode } from './message/registry.js'
 import type { MetricsRegistry } from './metrics.js'
 import type { Fact, Query } from './query.js'
+import type { EtcdSource } from './store/etcd/source.js'
 import type { Key } from './store/key.js'
-import type { Entry } from './store/store.js'
+import type { Entry, Feed } from './store/store.js'
 
 export { ConfigError, type Directive, type Place, shown } from './corefile/directive.js'
 export type { Config, Schema } from './corefile/schema.js'
@@ -40,8 +41,9 @@ export { type ResourceRecord, withTtl, writtenOnce } from './message/record.js'
 export { asksForRecords, isMetaType, type Rcode, type RRClass, type RRType, typeNumber } from './message/registry.js'
 export type { Counter, HistogramValue, MetricFamily, MetricSample, MetricsRegistry } from './metrics.js'
 export { type Client, type Fact, fact, type Query, type ReplyParts, shownAddress } from './query.js'
+export type { EtcdSource, EtcdTls } from './store/etcd/source.js'
 export { fold, type Key, keyOfPath, shownKey } from './store/key.js'
-export type { Entry } from './store/store.js'
+export type { Entry, Feed } from './store/store.js'
 export { readUpstream, type Upstream, upstreamAt } from './upstream/address.js'
 export { askUpstream } from './upstream/ask.js'
 export type { Asking, Exchange, ExchangeFailure, ExchangeOutcome, Timers } from './upstream/exchange.js'
@@ -237,12 +239,22 @@ export function shuffle<T>(list: T[], random: Random): T[] {
 
 /** How the service store is opened; equal in all users of one folder. */
 export interface StoreOptions {
-  /** A path of the configuration. */
-  readonly folder: string
+  /** A path of the configuration; a temporary one where it is left out, which needs `etcd`. */
+  readonly folder: string | undefined
   /** Where the v2 keys API listens: `ADDRESS:PORT`, `unix:PATH` or `off`; what other users say, where left out. */
   readonly api?: string | undefined
   /** What a client of the API must show as bearer token. */
   readonly token?: string | undefined
+  /** The cluster that feeds it, so that nobody else writes it; what other users say, where left out. */
+  readonly etcd?: EtcdSource | undefined
+  /** The URL of a module with a {@link JudgeModule}: whoever looks for values that are no use asks that. */
+  readonly judge?: string | undefined
+}
+
+/** Knows what values are to be. */
+export interface JudgeModule {
+  /** What is wrong with a value, in words that follow on "the value of KEY"; undefined where it is right. */
+  problemOf(value: Buffer): string | undefined
 }
 
 /** A reader of the service store. Not to be read before `start`. */
@@ -251,11 +263,14 @@ export interface Store {
   read(): Reading
   /** Calls `changed` after each change at or below `key`; returns what ends it. */
   watch(key: Key, changed: (change: StoreChange) => void): () => void
+  /** Undefined where nothing feeds it: then what is read is what is true. */
+  readonly feed?: Feed | undefined
 }
 
 /** One change of the store. */
 export interface StoreChange {
-  readonly keys: readonly Key[]
+  /** Undefined where they are too many, or where what all of them are worth has changed. */
+  readonly keys: readonly Key[] | undefined
   readonly revision: number
   /** Hashes of the keys and of all their ancestors: an answer that has read one of them may be wrong now. */
   readonly hashes: readonly number[]

@@ -33,21 +33,29 @@ export function caseFiles(name: 'skydns' | 'skydns-golden'): CaseFile[] {
     }))
 }
 
+/** Where a case file's configuration is served, and the lines of `etcd` that say where its services are. */
+export interface Serving {
+  readonly port: number
+  readonly store: readonly string[]
+}
+
 /** The Corefile that stands for a case file's SkyDNS configuration; `upstream` is an `ADDRESS:PORT`. */
-export function corefileOf({ config }: CaseFile, upstream: string, store = './data'): string {
+export function corefileOf(
+  { config }: Pick<CaseFile, 'config'>,
+  upstream: string,
+  { port, store }: Serving = { port: 0, store: ['store ./data', 'api off'] }
+): string {
   const { domain, ndots = 2, no_rec: noRec, local, ttl, min_ttl: minTtl, priority, hostmaster } = config
   const options = { local, ttl, min_ttl: minTtl, priority, hostmaster }
-  const lines = Object.entries(options).flatMap(([name, value]) => (value === undefined ? [] : [`    ${name} ${value}`]))
-  return `.:0 {
+  const lines = Object.entries(options).flatMap(([name, value]) => (value === undefined ? [] : [`${name} ${value}`]))
+  return `.:${port} {
   bind 127.0.0.1
   bufsize 4096
   errors
   any refuse
   chaos VERSION
   etcd ${domain} in-addr.arpa ip6.arpa {
-    store ${store}
-    api off
-${lines.join('\n')}
+${[...store, ...lines].map((line) => `    ${line}`).join('\n')}
     fallthrough in-addr.arpa ip6.arpa
   }
   forward . ${upstream} {

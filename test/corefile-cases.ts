@@ -17,7 +17,7 @@ import { buildInstance, type Instance } from '../src/process/instance.js'
 import { PromRegistry } from '../src/process/metrics.js'
 import { zoneLines } from '../src/process/plan.js'
 import { Sharing } from '../src/process/shares.js'
-import { EmbeddedStores } from '../src/process/stores.js'
+import { ProcessStores } from '../src/process/stores.js'
 import { TestClock, TestLog } from '../src/testing.js'
 
 /** One case as test/conformance/corefile/README.md describes it, with the name of its file. */
@@ -146,12 +146,13 @@ export function outsideOf(given: CorefileCase): Outside {
 function services(): ProcessServices {
   const clock = new TestClock()
   const log = new TestLog()
+  const metrics = new PromRegistry()
   return {
     log,
     clock,
     random: { below: () => 0 },
-    metrics: new PromRegistry(),
-    stores: new EmbeddedStores(clock, log),
+    metrics,
+    stores: new ProcessStores({ clock, log, metrics }),
     shares: new Sharing(),
     version: 'Skein-test'
   }

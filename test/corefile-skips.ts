@@ -21,22 +21,6 @@ export const SKIPPED: Readonly<Record<string, readonly string[]>> = {
     'cache: serve_stale_policy goes with serve_stale',
     'cache: serve_stale_policy needs serve_stale'
   ],
-  'etcd: a store fed from an etcd server is not supported yet': [
-    'etcd: etcd needs no endpoint and starts without a server',
-    'etcd: etcd takes zones',
-    'etcd: etcd takes an endpoint that does not answer',
-    'etcd: An endpoint needs no scheme',
-    'etcd: With credentials etcd waits for its server before it starts',
-    'etcd: credentials may not be three',
-    'etcd: A lease TTL is a number or a duration',
-    'etcd: A lease TTL must be a duration',
-    'etcd: A lease TTL may not be negative',
-    'etcd: fallthrough takes zones',
-    'etcd: Old properties without effect are accepted',
-    'etcd: tls of etcd with a missing file is refused',
-    'etcd: An endpoint is not checked',
-    'etcd: The lowest lease TTL may be above the highest'
-  ],
   'forward: upstreams over TLS and QUIC are not supported yet': [
     'forward: forward takes several upstreams, with ports and schemes',
     'forward: tls of forward with a missing file is refused',

@@ -1,4 +1,4 @@
-import { request as requestHttp } from 'node:http'
+import { Agent, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 
 /** An etcd that tests call, without the code under test. */
@@ -19,17 +19,18 @@ export interface EtcdSaid {
 
 const root = { user: 'root', password: 'of all' }
 
-/** Makes a call, with a whole new connection. */
+/** Makes a call, with a whole new connection unless an agent keeps some. */
 export function callEtcd(
   target: EtcdTarget,
   method: string,
   path: string,
   body?: string,
-  headers: Record<string, string> = {}
+  headers: Record<string, string> = {},
+  agent: Agent | false = false
 ): Promise<EtcdSaid> {
   return new Promise((resolve, reject) => {
     const url = new URL(path, target.endpoint)
-    const options = { method, headers, agent: false as const, timeout: 10_000, ...target.tls }
+    const options = { method, headers, agent, timeout: 10_000, ...target.tls }
     const asked = url.protocol === 'https:' ? requestHttps(url, options) : requestHttp(url, options)
     asked.on('error', reject)
     asked.on('timeout', () => asked.destroy(new Error(`no answer from ${url.href} within 10 s`)))
@@ -148,12 +149,13 @@ export function etcdV2(target: EtcdTarget) {
     method: string,
     path: string,
     form: Record<string, string> = {},
-    query = ''
+    query = '',
+    agent: Agent | false = false
   ): Promise<EtcdNodeV2 & { index: number }> => {
     const body = method === 'PUT' ? new URLSearchParams(form).toString() : undefined
     const headers = { ...basic(target), ...(body !== undefined && { 'content-type': 'application/x-www-form-urlencoded' }) }
     const escaped = path.split('/').map(encodeURIComponent).join('/')
-    const said = await callEtcd(target, method, `/v2/keys${escaped}${query}`, body, headers)
+    const said = await callEtcd(target, method, `/v2/keys${escaped}${query}`, body, headers, agent)
     if (said.status >= 300) throw new Error(`etcd said ${said.status} to ${method} ${path}: ${said.text}`)
     return { ...(JSON.parse(said.text) as { node: EtcdNodeV2 }).node, index: Number(said.headers['x-etcd-index']) }
   }
@@ -171,6 +173,16 @@ export function etcdV2(target: EtcdTarget) {
       }
       await Promise.all(Array.from({ length: 20 }, some))
       return last
+    },
+    /** Sets many keys, some at once over connections that stay: the last index. */
+    async putAll(entries: readonly (readonly [path: string, value: string])[]): Promise<number> {
+      const agent = new Agent({ keepAlive: true, maxSockets: 8 })
+      try {
+        const nodes = await Promise.all(entries.map(([path, value]) => call('PUT', path, { value }, '', agent)))
+        return Math.max(0, ...nodes.map(({ index }) => index))
+      } finally {
+        agent.destroy()
+      }
     },
     /** Sets it by one of the conditions of the API, such as `{ prevExist: 'false' }`. */
     putIf: (path: string, value: string, condition: Record<string, string>) => call('PUT', path, { value, ...condition }),

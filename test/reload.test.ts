@@ -5,7 +5,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import { configurationHash, Reloader } from '../src/process/reload.js'
-import type { EmbeddedStores } from '../src/process/stores.js'
+import type { ProcessStores } from '../src/process/stores.js'
 import { readAnswer, requestOctets } from '../src/testing.js'
 import { openClient } from './dns-client.js'
 import { freePort } from './processes.js'
@@ -115,7 +115,7 @@ describe('a store', () => {
   test('is closed when nobody uses it any more', async () => {
     const { server, services } = await started(etcd(await freePort()), await freePort())
     await server.reload(read(block('a', 'says one')))
-    expect((services.stores as EmbeddedStores).store(join(folder.path, 'kept'))).toBeUndefined()
+    expect((services.stores as ProcessStores).store(join(folder.path, 'kept'))).toBeUndefined()
   })
 
   test('that cannot be opened leaves everything as it was', async () => {

@@ -9,7 +9,7 @@ import type { Configuration } from '../src/process/configuration.js'
 import { PromRegistry } from '../src/process/metrics.js'
 import { type RunningServer, startServer } from '../src/process/run.js'
 import { Sharing } from '../src/process/shares.js'
-import { EmbeddedStores } from '../src/process/stores.js'
+import { ProcessStores } from '../src/process/stores.js'
 import { readAnswer, requestOctets, TestClock, TestLog } from '../src/testing.js'
 import { openClient } from './dns-client.js'
 import { temporaryFolder } from './processes.js'
@@ -85,12 +85,13 @@ export async function stopServers(): Promise<void> {
 export async function started(corefile: string, port: number): Promise<Started> {
   const log = new TestLog()
   const clock = new TestClock()
-  const stores = new EmbeddedStores(clock, log)
+  const metrics = new PromRegistry()
+  const stores = new ProcessStores({ clock, log, metrics })
   const services = {
     log,
     clock,
     random: { below: () => 0 },
-    metrics: new PromRegistry(),
+    metrics,
     stores,
     shares: new Sharing(),
     version: 'Skein-test'

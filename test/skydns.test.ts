@@ -1,16 +1,14 @@
 /** All SkyDNS cases: in process, over UDP, over TCP, and once more with real nameservers as the outside world. */
-import { isDeepStrictEqual } from 'node:util'
-import { type Answer, readAnswer, requestOctets, serverOf, type TestServer } from 'skein/testing'
+import { serverOf, type TestServer } from 'skein/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openListeners } from '../src/listen/listeners.js'
 import { systemClock } from '../src/process/clock.js'
-import { type Case, type CaseFile, caseFiles, comparable, corefileOf } from './conformance-cases.js'
+import { type Exchange, failuresAmong } from './conformance-asking.js'
+import { type CaseFile, caseFiles, corefileOf } from './conformance-cases.js'
 import { openClient } from './dns-client.js'
 import { needs } from './tools.js'
 import { startStandIn, startUpstream, type Upstream } from './upstream.js'
 
-/** Sends a request, one way or another. */
-type Exchange = (request: Uint8Array) => Promise<Uint8Array | undefined>
 /** Makes the way to a server for the time of a function. */
 type Way = (server: TestServer, use: (exchange: Exchange) => Promise<string[]>) => Promise<string[]>
 
@@ -59,32 +57,13 @@ function answersAll(start: () => Promise<Upstream>, ways: Readonly<Record<string
   })
 }
 
-/** Asks everything of a file at once; a line or more for each case that is answered wrongly. */
 async function failuresOf(file: CaseFile, { address, port }: Upstream, way: Way): Promise<string[]> {
   // The machine's clock: a forwarder that loses a datagram must be able to ask again.
   const server = await serverOf(corefileOf(file, `${address}:${port}`), { services: file.services, clock: systemClock })
   try {
-    const failures = await way(server, async (exchange) => {
-      const found = await Promise.all(file.cases.map((each, index) => failureOf(each, index + 1, exchange)))
-      return found.flat()
-    })
+    const failures = await way(server, (exchange) => failuresAmong(file.cases, exchange))
     return [...failures, ...server.log.lines.filter((line) => line.includes('a plugin failed'))]
   } finally {
     await server.stop()
   }
-}
-
-async function failureOf(each: Case, id: number, exchange: Exchange): Promise<string[]> {
-  let answer: Answer
-  try {
-    const octets = await exchange(requestOctets(each.ask, { id, edns: 4096 }))
-    if (octets === undefined) return [`${each.ask}: no reply`]
-    answer = readAnswer(octets)
-  } catch (error) {
-    return [`${each.ask}: ${String(error)}`]
-  }
-  const { got, wanted } = comparable(answer, each)
-  if (answer.edns === undefined) return [`${each.ask}: no OPT record`]
-  if (isDeepStrictEqual(got, wanted)) return []
-  return [`${each.ask}\n   got ${JSON.stringify(got)}\nwanted ${JSON.stringify(wanted)}`]
 }

@@ -1,5 +1,6 @@
 import {
   type Entry,
+  type Feed,
   type Host,
   isMetaType,
   isWithin,
@@ -16,6 +17,7 @@ import {
   storeChanges,
   storeReads,
   thrownText,
+  withTtl,
   zonesServed
 } from 'skein/plugin'
 import { type Asked, answerParts, nothing, type Rules } from './answer.js'
@@ -24,7 +26,7 @@ import { keyOf, Lookup, MOST_KEYS, type Source } from './lookup.js'
 import { type Options, readOptions, schema } from './options.js'
 import { Outside } from './outside.js'
 import { distinctRecords, oneTtl } from './records.js'
-import { readService, ServiceProblem } from './service.js'
+import { readService, ServiceProblem, type Times } from './service.js'
 import { SoaRecords } from './soa.js'
 import { below, isReverse } from './zone.js'
 
@@ -32,6 +34,10 @@ import { below, isReverse } from './zone.js'
 const MAX_ROUNDS = 9
 /** How long an answer waits for the addresses of its targets outside the zone. */
 const COURTESY_MS = 1000
+/** Seconds: of what may be old, since the cluster cannot be reached. */
+const STALE_TTL = 30
+/** Seconds: of a key whose lease is there, and nobody knows for how long. */
+const UNSURE_TTL = 1
 
 /** Answers from SkyDNS's services, which lie as JSON under reversed names in the store. */
 export default {
@@ -40,15 +46,17 @@ export default {
   api: 1,
   facts: [storeReads],
   schema,
-  setup(config, host) {
-    const options = readOptions(config)
-    const store = host.store({ folder: options.store, api: options.api, token: options.token })
+  async setup(config, host) {
+    const options = await readOptions(config, (path) => host.readFile(path))
+    const { store: folder, api, token, cluster } = options
+    const store = host.store({ folder, api, token, etcd: cluster, judge: new URL('./judge.js', import.meta.url).href })
     const backend = new Backend(options, store, host)
     const { zones, fallthrough = [] } = options
     return {
       reach: { zones, ends: zones.filter((zone) => !fallthrough.some((other) => isWithin(zone, other) || isWithin(other, zone))) },
       inPlace: true,
       handle: (query, next) => backend.handle(query, next),
+      ready: () => whyNotReady(store),
       start() {
         host.offer(
           zonesServed,
@@ -75,8 +83,8 @@ class Backend {
     const bad = new BadValues(host)
     this.#source = {
       path: options.path,
-      ttl: options.ttl,
-      bad: (entry, problem) => bad.tell(entry, problem),
+      // What feeds a replica tells of each when it comes.
+      bad: options.cluster === undefined ? (entry, problem) => bad.tell(entry, problem) : () => {},
       cut: (key) => bad.tellCut(key, MOST_KEYS)
     }
     this.#rules = {
@@ -93,14 +101,26 @@ class Backend {
     const reverse = this.#reverseZones.has(apex)
     if (!reverse && isMetaType(query.question.qtype)) return query.fail('REFUSED', 'meta-type')
     let reading: Reading
+    let feed: Feed | undefined
     try {
+      feed = this.#store.feed
+      if (feed?.state === 'waiting') return notReady(query, feed)
       reading = this.#store.read()
     } catch (error) {
       return failed(query, error)
     }
-    if (reverse) return this.#reverse(query, reading, apex) ?? passOn(query, reading, next)
     const now = this.#host.clock.now()
-    return this.#attempt(query, next, new Lookup(reading, this.#source, apex, now), this.#asked(query, apex, now), new Outside(), 1)
+    const times = this.#timesOf(feed, now)
+    if (reverse) return this.#reverse(query, reading, apex, times) ?? passOn(query, reading, next)
+    return this.#attempt(query, next, new Lookup(reading, this.#source, apex, times), this.#asked(query, apex, now), new Outside(), 1)
+  }
+
+  /** What is left of leases is known for a replica alone by what etcd has said, and it may have renewed them since. */
+  #timesOf(feed: Feed | undefined, now: number): Times {
+    const { ttl, lease } = this.#options
+    const unsure = feed === undefined ? 0 : feed.state === 'stale' ? STALE_TTL : UNSURE_TTL
+    const leaseTtl = (leftMs: number): number => Math.min(lease.max, Math.max(lease.min, leftMs > 0 ? Math.ceil(leftMs / 1000) : unsure))
+    return { ttl, now, leaseTtl }
   }
 
   /** Answers with what is known; looks up what was missing outside the zone, and tries again. */
@@ -117,7 +137,8 @@ class Backend {
     const { reads, revision } = lookup.reading
     if (parts.rcode === 'NXDOMAIN' && this.#fallsThrough(query)) return passOn(query, { reads, revision }, next)
     const all = outside.reads.length === 0 ? reads : [...reads, ...outside.reads]
-    return query.reply(parts, { kind: 'store', reads: all, revision })
+    const isStale = this.#store.feed?.state === 'stale'
+    return query.reply(isStale ? withShortTtls(parts) : parts, { kind: 'store', reads: all, revision })
   }
 
   /** Addresses of targets are a courtesy: an answer that is whole without them does not wait long for servers that are silent. */
@@ -137,31 +158,35 @@ class Backend {
 
   /** `local.dns.` of the zone stands for the name that is configured. */
   #asked(query: Query, apex: string, now: number): Asked {
-    const { local } = this.#options
-    const alias = local !== undefined && query.qname === below('local.dns', apex)
-    return { name: alias && isWithin(local, apex) ? local : query.qname, owner: query.qname, type: query.qtype, now }
+    const { local, apexAlone } = this.#options
+    const { qname } = query
+    if (apexAlone && qname === apex && query.qtype !== 'SOA' && query.qtype !== 'NS')
+      return { name: below('apex.dns', apex), owner: qname, type: query.qtype, now }
+    const alias = local !== undefined && qname === below('local.dns', apex)
+    return { name: alias && isWithin(local, apex) ? local : qname, owner: query.qname, type: query.qtype, now }
   }
 
   /** Addresses' names: an exact key answers PTR, without authority. Everything else is somebody else's: undefined where that is asked. */
-  #reverse(query: Query, reading: Reading, apex: string): Reply | undefined {
-    const now = this.#host.clock.now()
+  #reverse(query: Query, reading: Reading, apex: string, times: Times): Reply | undefined {
+    const { now } = times
     const key = keyOf(this.#options.path, query.qname)
     try {
-      const answer = query.qtype === 'PTR' ? this.#pointers(query, reading.at(key), now) : []
+      const answer = query.qtype === 'PTR' ? this.#pointers(query, reading.at(key), times) : []
       const origin = { kind: 'store', reads: reading.reads, revision: reading.revision }
-      if (answer.length > 0) return query.reply({ ra: true, answer, origin, why: 'found' })
+      const shown = this.#store.feed?.state === 'stale' ? withShortTtls : (parts: ReplyParts): ReplyParts => parts
+      if (answer.length > 0) return query.reply({ ...shown({ answer }), ra: true, origin, why: 'found' })
       if (this.#fallsThrough(query)) return undefined
       if (isMetaType(query.question.qtype)) return query.fail('REFUSED', 'meta-type')
       const exists = query.qname === apex || reading.has(key)
-      return query.reply({ ...nothing(apex, this.#rules, now, exists), origin })
+      return query.reply({ ...shown(nothing(apex, this.#rules, now, exists)), origin })
     } catch (error) {
       return failed(query, error)
     }
   }
 
-  #pointers(query: Query, entries: readonly Entry[], now: number): readonly ResourceRecord[] {
+  #pointers(query: Query, entries: readonly Entry[], times: Times): readonly ResourceRecord[] {
     const records = entries.flatMap((entry): ResourceRecord[] => {
-      const service = readService(entry, this.#options.ttl, now)
+      const service = readService(entry, times)
       if (service instanceof ServiceProblem) this.#source.bad(entry, service.problem)
       else if (service.host?.kind === 'name') return [{ owner: query.qname, type: 'PTR', ttl: service.ttl, rdata: service.host.name }]
       return []
@@ -182,6 +207,23 @@ function passOn(query: Query, trace: StoreTrace, next: Next): MaybePromise<Reply
     before === undefined ? trace : { reads: [...before.reads, ...trace.reads], revision: Math.min(before.revision, trace.revision) }
   )
   return next(query)
+}
+
+function whyNotReady(store: Store): true | string {
+  const { feed } = store
+  return feed?.state !== 'waiting' || `nothing was read of etcd yet${feed.why === undefined ? '' : `: ${feed.why}`}`
+}
+
+/** Before anything was ever read of the cluster nobody knows what exists. */
+function notReady(query: Query, { why = 'nothing was read of etcd yet' }: Feed): Reply {
+  return query.fail('REFUSED', 'not-ready', { problem: why })
+}
+
+/** What is old may be wrong: nobody is to keep it for long. */
+function withShortTtls(parts: ReplyParts): ReplyParts {
+  const shorten = (records: readonly ResourceRecord[] = []): ResourceRecord[] =>
+    records.map((record) => (record.ttl > STALE_TTL ? withTtl(record, STALE_TTL) : record))
+  return { ...parts, answer: shorten(parts.answer), authority: shorten(parts.authority), additional: shorten(parts.additional) }
 }
 
 function failed(query: Query, error: unknown): Reply {

@@ -34,11 +34,10 @@ function lookupIn(
   }
   const source: Source = {
     path,
-    ttl: 3600,
     bad: ({ key }, problem) => void bad.push(`${key.join('/')} ${problem}`),
     cut: (key) => void cut.push(key.join('/'))
   }
-  return { lookup: new Lookup(reading, source, apex, 0), read, bad, cut }
+  return { lookup: new Lookup(reading, source, apex, { ttl: 3600, now: 0, leaseTtl: () => 0 }), read, bad, cut }
 }
 
 const store = MemoryStore.of(

@@ -1,6 +1,6 @@
 import { countLabels, type Entry, fold, type Key, labelsOf, type Reading } from 'skein/plugin'
 import { distinct, grouped } from './group.js'
-import { readService, type Service, ServiceProblem } from './service.js'
+import { readService, type Service, ServiceProblem, type Times } from './service.js'
 
 /** How many keys one look-up takes, in key order: of the smallest records, those of A, not many more fit a message. */
 export const MOST_KEYS = 4000
@@ -24,8 +24,6 @@ interface Found {
 export interface Source {
   /** The segments before the labels, `/skydns` by default. */
   readonly path: Key
-  /** Seconds, for values that say no ttl. */
-  readonly ttl: number
   /** Told of a value that is no service. */
   readonly bad: (entry: Entry, problem: string) => void
   /** Told of a key with more than {@link MOST_KEYS} at or below it. */
@@ -60,7 +58,7 @@ export class Lookup {
   readonly apex: string
   readonly source: Source
   readonly #reading: Reading
-  readonly #now: number
+  readonly #times: Times
   /** How many segments the apex has. */
   readonly #fixed: number
   // Most queries look at one name only.
@@ -68,11 +66,11 @@ export class Lookup {
   #others: Map<string, Found> | undefined
   #keys = 0
 
-  constructor(reading: Reading, source: Source, apex: string, now: number) {
+  constructor(reading: Reading, source: Source, apex: string, times: Times) {
     this.#reading = reading
     this.source = source
     this.apex = apex
-    this.#now = now
+    this.#times = times
     this.#fixed = source.path.length + countLabels(apex)
   }
 
@@ -155,7 +153,7 @@ export class Lookup {
   #read(entries: readonly Entry[]): Service[] {
     const services: Service[] = []
     for (const entry of entries) {
-      const service = readService(entry, this.source.ttl, this.#now)
+      const service = readService(entry, this.#times)
       if (service instanceof ServiceProblem) this.source.bad(entry, service.problem)
       else services.push(service)
     }

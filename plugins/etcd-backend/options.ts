@@ -1,4 +1,15 @@
-import { type Config, canonicalName, type Directive, type Key, keyOfPath, RecordError, type Schema, shown } from 'skein/plugin'
+import {
+  type Config,
+  canonicalName,
+  type Directive,
+  type Key,
+  keyOfPath,
+  type MaybePromise,
+  RecordError,
+  type Schema,
+  shown
+} from 'skein/plugin'
+import { type Cluster, clusterOptions, readCluster } from './cluster.js'
 import { below } from './zone.js'
 
 /** The directive `etcd` as configured. */
@@ -6,8 +17,9 @@ export interface Options {
   /** Canonical; those under in-addr.arpa and ip6.arpa only answer PTR. */
   readonly zones: readonly string[]
   readonly path: Key
-  /** The folder of the embedded store. */
-  readonly store: string
+  /** The folder of the store; undefined for a temporary one, of a replica. */
+  readonly store: string | undefined
+  /** Where the keys API listens, or `off`. */
   readonly api: string
   readonly token: string | undefined
   readonly ttl: number
@@ -21,26 +33,27 @@ export interface Options {
   readonly local: string | undefined
   /** Zones whose names go on to the next plugin where nothing is found; undefined means none. */
   readonly fallthrough: readonly string[] | undefined
+  /** The cluster of etcd that feeds the store; undefined where the store is written here. */
+  readonly cluster: Cluster | undefined
+  /** Seconds: what an answer's TTL may be at least and at most for the lease of its key. */
+  readonly lease: { readonly min: number; readonly max: number }
+  /** Whether the apex is answered from `apex.dns` in it alone. */
+  readonly apexAlone: boolean
 }
 
 const MAX_TTL = 0x7fffffff
 const SECONDS = { name: 'SECONDS', type: 'integer', min: 0, max: MAX_TTL } as const
-const LATER = {
-  status: 'later',
-  about: 'for a store that is fed from an etcd server',
-  instead: '`store [DIR]`, the embedded store'
-} as const
 const WITHOUT_EFFECT = { status: 'ignored', about: 'accepted without effect, as in CoreDNS' } as const
 
 /** What the directive `etcd` takes. */
 export const schema = {
-  about: 'Answers from SkyDNS’s services: JSON under reversed names, in the embedded store.',
+  about: 'Answers from SkyDNS’s services: JSON under reversed names, in the embedded store or in a replica of an etcd cluster.',
   args: [{ name: 'ZONES', type: 'zone', rest: true, optional: true, about: 'the zones served; those of the server block where left out' }],
   options: {
     store: {
       args: [{ name: 'DIR', type: 'path', optional: true, default: 'data' }],
       about:
-        'the folder of the embedded store; `data` where DIR is left out; required, as a store fed from an etcd server is not supported yet'
+        'the folder of the embedded store, or of the replica where an `endpoint` stands too; `data` where DIR is left out. Without it the replica is in a temporary folder'
     },
     api: {
       args: [
@@ -51,8 +64,8 @@ export const schema = {
           expected: 'ADDRESS:PORT, unix:PATH or off'
         }
       ],
-      default: '127.0.0.1:4001',
-      about: 'where the store’s HTTP API (etcd’s v2 keys) listens; `unix:PATH` for a socket, `off` for none'
+      about:
+        'where the store’s HTTP API (etcd’s v2 keys) listens; `unix:PATH` for a socket, `off` for none. 127.0.0.1:4001 where left out, and none for a replica, where it only reads'
     },
     token: {
       args: [
@@ -88,14 +101,8 @@ export const schema = {
       args: [{ name: 'ZONES', type: 'zone', rest: true, optional: true, default: ['.'] }],
       about: 'names that do not exist go on to the next plugin; with zones only names in those'
     },
-    endpoint: LATER,
-    credentials: LATER,
-    tls: LATER,
-    'min-lease-ttl': LATER,
-    'max-lease-ttl': LATER,
-    no_apex_fallback: LATER,
-    version: LATER,
-    expire: LATER,
+    ...clusterOptions,
+    no_apex_fallback: { about: 'the zone’s own name is answered from `apex.dns` in the zone, and not from all services' },
     stubzones: WITHOUT_EFFECT,
     debug: WITHOUT_EFFECT,
     upstream: WITHOUT_EFFECT
@@ -103,14 +110,34 @@ export const schema = {
 } as const satisfies Schema
 
 /** What the schema cannot say: which options need each other, and names that must fit into others. Throws ConfigError. */
-export function readOptions({ args: [zones], options, directive, line }: Config<typeof schema>): Options {
-  const { store, api, token, path, ttl, min_ttl: minTtl, priority, rcache_ttl: rcacheTtl, local, fallthrough } = options
+export async function readOptions(config: Config<typeof schema>, readFile: (path: string) => MaybePromise<Buffer>): Promise<Options> {
+  const { args, options, directive, line } = config
+  const [zones] = args
+  const { store, token, path, ttl, min_ttl: minTtl, priority, rcache_ttl: rcacheTtl, local, fallthrough } = options
   const hostmaster = options.hostmaster === undefined ? undefined : mailbox(line('hostmaster'), options.hostmaster)
-  if (store === undefined)
-    return directive.fail('a store fed from an etcd server is not supported yet, expected `store [DIR]`, the embedded store')
+  const cluster = await readCluster(config, store !== undefined, keyOfPath(path), readFile)
+  const lease = { min: Math.floor(options['min-lease-ttl'] / 1000), max: Math.floor(options['max-lease-ttl'] / 1000) }
+  if (lease.min > lease.max) line('min-lease-ttl').fail(`expected at most the ${lease.max} s of max-lease-ttl, not ${lease.min} s`)
+  const api = options.api ?? (cluster === undefined ? '127.0.0.1:4001' : 'off')
   const served = zones.length > 0 ? zones : directive.zones
   for (const zone of served) checkSoa(directive, zone, hostmaster)
-  return { zones: served, path: keyOfPath(path), store, api, token, ttl, minTtl, priority, rcacheTtl, hostmaster, local, fallthrough }
+  return {
+    zones: served,
+    path: keyOfPath(path),
+    store,
+    api,
+    token,
+    ttl,
+    minTtl,
+    priority,
+    rcacheTtl,
+    hostmaster,
+    local,
+    fallthrough,
+    cluster,
+    lease,
+    apexAlone: options.no_apex_fallback
+  }
 }
 
 /** Without an SOA there is no negative answer: its names must be names. */

@@ -21,7 +21,7 @@ function lookupIn(services: Services): Lookup {
     at: (key) => store.at(key),
     has: (key) => store.has(key)
   }
-  return new Lookup(reading, { path: [], ttl: 3600, bad: () => {}, cut: () => {} }, 'z.', 0)
+  return new Lookup(reading, { path: [], bad: () => {}, cut: () => {} }, 'z.', { ttl: 3600, now: 0, leaseTtl: () => 0 })
 }
 
 const shown = ({ owner, ttl, type, rdata }: ResourceRecord): string =>
@@ -239,7 +239,7 @@ describe('SRV', () => {
     store.put(['z', 'a', 'x'.repeat(64)], '{"host":"192.0.2.1"}')
     store.put(['z', 'a', 'y'], '{"host":"192.0.2.2"}')
     const reading: Reading = { reads: [], revision: 1, subtree: (key) => store.subtree(key), at: (key) => store.at(key), has: () => true }
-    const lookup = new Lookup(reading, { path: [], ttl: 60, bad: () => {}, cut: () => {} }, 'z.', 0)
+    const lookup = new Lookup(reading, { path: [], bad: () => {}, cut: () => {} }, 'z.', { ttl: 60, now: 0, leaseTtl: () => 0 })
     expect(srvRecords(lookup, new Outside(), 'a.z.', 'a.z.', 10).answer).toHaveLength(1)
     expect(addressPath(lookup, new Outside(), 'a.z.', 'A').records).toHaveLength(2)
   })

@@ -8,7 +8,8 @@ function entryOf(value: string, expires?: number): Entry {
   return { key: ['skydns', 'x'], value: Buffer.from(value), created: 1, modified: 2, expires }
 }
 
-const read = (value: string, expires?: number): Service | ServiceProblem => readService(entryOf(value, expires), 3600, NOW)
+const read = (value: string, expires?: number): Service | ServiceProblem =>
+  readService(entryOf(value, expires), { ttl: 3600, now: NOW, leaseTtl: (leftMs) => Math.max(0, Math.ceil(leftMs / 1000)) })
 
 describe('a value is a service', () => {
   const plain = {

@@ -36,8 +36,18 @@ export class ServiceProblem {
 const MAX_16 = 0xffff
 const MAX_TTL = 0x7fffffff
 
-/** Reads an entry's value; `now` in milliseconds bounds the TTL by what is left of the key's lease. */
-export function readService(entry: Entry, defaultTtl: number, now: number): Service | ServiceProblem {
+/** What the TTL of a service depends on besides its value. */
+export interface Times {
+  /** Seconds, for values that say none. */
+  readonly ttl: number
+  /** The wall clock, in milliseconds. */
+  readonly now: number
+  /** How many seconds an answer may rest on a key whose lease has so many milliseconds left; of one that may be over, 0 or less. */
+  readonly leaseTtl: (leftMs: number) => number
+}
+
+/** Reads an entry's value. */
+export function readService(entry: Entry, times: Times): Service | ServiceProblem {
   let fields: Fields
   try {
     fields = readFields(entry.value)
@@ -45,8 +55,8 @@ export function readService(entry: Entry, defaultTtl: number, now: number): Serv
     return new ServiceProblem(error instanceof TypeError ? 'is no JSON object' : 'is no JSON')
   }
   try {
-    const ttl = number('ttl', fields.ttl, MAX_TTL) || defaultTtl
-    const left = entry.expires === undefined ? ttl : Math.max(0, Math.ceil((entry.expires - now) / 1000))
+    const ttl = number('ttl', fields.ttl, MAX_TTL) || times.ttl
+    const left = entry.expires === undefined ? ttl : times.leaseTtl(entry.expires - times.now)
     return {
       key: entry.key,
       modified: entry.modified,

@@ -66,7 +66,8 @@ export class PluginHost implements Host {
 
   store(options: StoreOptions): Store {
     const api = options.api?.startsWith('unix:') ? `unix:${this.resolvePath(options.api.slice('unix:'.length))}` : options.api
-    const own = { ...options, api, folder: this.resolvePath(options.folder) }
+    const folder = options.folder === undefined ? undefined : this.resolvePath(options.folder)
+    const own = { ...options, api, folder }
     this.#scope.stores.push({ options: own, directive: this.#directive })
     return this.#scope.generation.stores.use(own, this.#directive)
   }

@@ -15,7 +15,7 @@ import type {
   StoreOptions
 } from '../plugin.js'
 import type { Query } from '../query.js'
-import type { Key } from '../store/key.js'
+import type { ChangedKeys } from '../store/store.js'
 
 /** What the process gives to every server block. Made by the composition root; tests give their own. */
 export interface ProcessServices {
@@ -39,7 +39,10 @@ export interface StorePool {
 }
 
 /** Is told that keys of the store in a folder have changed. */
-export type StoreNews = (folder: string, keys: readonly Key[]) => void
+export type StoreNews = (folder: string, keys: ChangedKeys) => void
+
+/** How a store is opened, in a folder of which the absolute path is known. */
+export type PlacedStore = StoreOptions & { readonly folder: string }
 
 /** The service stores that one reading of the configuration uses, by folder. */
 export interface Stores {
@@ -52,7 +55,7 @@ export interface Stores {
   /** Closes what nobody else uses. */
   close(): Promise<void>
   /** What was asked for, whether it is open or not. */
-  readonly used: readonly { readonly options: StoreOptions; readonly at: Directive }[]
+  readonly used: readonly { readonly options: PlacedStore; readonly at: Directive }[]
   /** The folders that are open, and where the keys API of each listens. */
   readonly opened: readonly { readonly folder: string; readonly api: string | undefined }[]
 }

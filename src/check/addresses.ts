@@ -1,8 +1,9 @@
 /** Whether what is to be listened on can be, as far as addresses and files tell. */
 import { lstatSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import type { PlacedStore } from '../chain/scope.js'
 import type { Directive, Place } from '../corefile/directive.js'
-import { listenAddresses, type StoreOptions } from '../plugin.js'
+import { listenAddresses } from '../plugin.js'
 import type { Instance } from '../process/instance.js'
 import { type Listening, listeningOf } from '../process/listening.js'
 import { isPrivate, type StoreLease } from '../process/stores.js'
@@ -47,7 +48,7 @@ export function storeFindings(used: StoreLease['used'], { blocks }: Instance, ma
   ]
 }
 
-function folderFindings({ folder }: StoreOptions, at: Place): Finding[] {
+function folderFindings({ folder }: PlacedStore, at: Place): Finding[] {
   try {
     if (!checkFolder(folder)) checkMakeable(folder)
     return []
@@ -66,7 +67,7 @@ function foreignFindings({ address, what, directive, isNeeded }: Listening, mach
 }
 
 /** Whether a Unix socket can be made where the keys API is to be. */
-function socketFindings({ api = '' }: StoreOptions, { name, at }: Directive): Finding[] {
+function socketFindings({ api = '' }: PlacedStore, { name, at }: Directive): Finding[] {
   if (!api.startsWith('unix:')) return []
   const path = api.slice('unix:'.length)
   const problem = socketProblem(path)
@@ -82,7 +83,7 @@ function socketProblem(path: string): string | undefined {
 }
 
 /** As the start warns of it. */
-function openFindings({ api = 'off', token }: StoreOptions, { name, at }: Directive): Finding[] {
+function openFindings({ api = 'off', token }: PlacedStore, { name, at }: Directive): Finding[] {
   if (api === 'off' || token !== undefined || isPrivate(api)) return []
   return [
     warning('open-api', `${name}: the keys API on ${api} can be written by whoever reaches it: set a token, or listen on 127.0.0.1`, at)

@@ -9,7 +9,7 @@ import { buildInstance, type Instance } from '../process/instance.js'
 import { PromRegistry } from '../process/metrics.js'
 import { SystemRandom } from '../process/random.js'
 import { Sharing } from '../process/shares.js'
-import { EmbeddedStores } from '../process/stores.js'
+import { ProcessStores } from '../process/stores.js'
 import { addressFindings, storeFindings } from './addresses.js'
 import { type Finding, failure, shownFinding, warning } from './finding.js'
 import { loopFindings } from './loops.js'
@@ -47,9 +47,10 @@ export async function check(options: CheckOptions): Promise<Checked> {
   const conf = options.conf || 'Corefile'
   if (configuration === undefined) return { conf, configuration, instance: undefined, findings }
   findings.push(...configuration.warnings.map(fromWarning))
-  const stores = new EmbeddedStores(systemClock, NO_LOG).lease()
+  const quiet = quietServices(options.version)
+  const stores = new ProcessStores({ clock: systemClock, log: NO_LOG, metrics: quiet.metrics }).lease()
   const instance = await buildInstance(configuration.blocks, {
-    services: { ...quietServices(options.version), stores: { lease: () => stores }, log: collecting(findings) },
+    services: { ...quiet, stores: { lease: () => stores }, log: collecting(findings) },
     file: configuration.file,
     defaultPort: options.defaultPort,
     builtInOnly: options.builtInOnly,

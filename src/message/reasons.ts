@@ -11,6 +11,7 @@ export interface Reason {
 
 /** Info codes (RFC 8914 §4). */
 const OTHER = 0
+const NOT_READY = 14
 const NOT_AUTHORITATIVE = 20
 const NOT_SUPPORTED = 21
 const NO_REACHABLE_AUTHORITY = 22
@@ -31,6 +32,7 @@ export const REASONS: Readonly<Record<string, Reason>> = {
   'no-recursion': { about: 'clients get nothing from upstreams here', info: NOT_AUTHORITATIVE },
   'no-such-name': { about: 'the zone is served here, and has no such name', info: OTHER },
   nodata: { about: 'the name exists, and has no such records' },
+  'not-ready': { about: 'the replica that answers for the zone has not read anything of etcd yet', info: NOT_READY },
   'not-implemented': { about: 'the opcode is not QUERY', info: NOT_SUPPORTED },
   'not-served': { about: 'no plugin answers for the name', info: NOT_AUTHORITATIVE },
   stopping: { about: 'the server stops', info: OTHER },

@@ -3,9 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { EmbeddedStore } from '../store/embedded.js'
 import { keysApi } from '../store/keys-api.js'
 import { keysServer } from '../store/keys-listen.js'
+import type { LockedStore } from '../store/locked.js'
 import { StoreError } from '../store/store.js'
 import { isVerb, type KvArguments, kvVerb } from './kv-verbs.js'
 
@@ -20,10 +20,10 @@ const NO_LIMIT = 0
 const QUIET_MS = 60_000
 
 /** Answers on the socket that locks the store's folder, until it is closed. */
-export function serveControl(store: EmbeddedStore): Control {
-  const keys = keysApi(store, { writable: true, allowedHosts: 'any' })
+export function serveControl(store: LockedStore, judge?: string): Control {
+  const keys = keysApi(store, { writable: store.isWritable, allowedHosts: 'any' })
   const server = keysServer((request, response) => {
-    if (request.url?.startsWith('/kv/') === true) void answerVerb(store, request, response)
+    if (request.url?.startsWith('/kv/') === true) void answerVerb(store, judge, request, response)
     else keys(request, response)
   })
   server.requestTimeout = NO_LIMIT
@@ -44,13 +44,18 @@ async function* behind<T>(first: IteratorResult<T>, rest: AsyncGenerator<T>): As
   yield* rest
 }
 
-async function answerVerb(store: EmbeddedStore, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answerVerb(
+  store: LockedStore,
+  judge: string | undefined,
+  request: IncomingMessage,
+  response: ServerResponse
+): Promise<void> {
   try {
     const url = new URL(request.url ?? '', 'http://control')
     const verb = url.pathname.slice('/kv/'.length)
     if (request.method !== 'POST' || !isVerb(verb)) throw new StoreError(`no such command: ${request.method} ${url.pathname}`)
     const asked = JSON.parse(url.searchParams.get('arguments') ?? '{}') as KvArguments
-    const chunks = kvVerb(store, verb, asked, request)
+    const chunks = kvVerb(store, verb, { ...asked, judge }, request)
     // What fails before its first word is told with a status.
     const first = await chunks.next()
     // Ends the verb, and with it its view of the store, when the command goes away.

@@ -1,11 +1,12 @@
 /** What `skein kv` does with a store: on the running server's, at its control socket, or on a stopped one's folder. */
-import type { EmbeddedStore } from '../store/embedded.js'
-import { type Key, keyOfShownPath, shownKey } from '../store/key.js'
+import type { JudgeModule } from '../plugin.js'
+import { type Key, keyOfShownPath, shownKey, shownPath } from '../store/key.js'
 import { exportLines, importLines } from '../store/lines.js'
+import type { LockedStore } from '../store/locked.js'
 import { StoreError } from '../store/store.js'
 import { eachLine } from './lines.js'
 
-const VERBS = ['get', 'put', 'del', 'ls', 'import', 'export'] as const
+const VERBS = ['get', 'put', 'del', 'ls', 'bad', 'import', 'export'] as const
 
 /** One of the verbs. */
 export type Verb = (typeof VERBS)[number]
@@ -23,13 +24,15 @@ export interface KvArguments {
   readonly recursive?: boolean
   /** The octets of a value alone, without a line end behind them. */
   readonly raw?: boolean
+  /** The URL of a module that knows what values are to be; undefined where nobody has said. */
+  readonly judge?: string | undefined
 }
 
 /** Does it; gives what is printed. Throws StoreError where it cannot. `input` is the value of `put`, the lines of `import`. */
 export async function* kvVerb(
-  store: EmbeddedStore,
+  store: LockedStore,
   verb: Verb,
-  { key: path = '/', ttl, recursive = false, raw = false }: KvArguments,
+  { key: path = '/', ttl, recursive = false, raw = false, judge }: KvArguments,
   input: AsyncIterable<Buffer>
 ): AsyncGenerator<string | Buffer> {
   const key = keyOfShownPath(path)
@@ -53,6 +56,9 @@ export async function* kvVerb(
     case 'ls':
       yield* list(store, key, recursive)
       break
+    case 'bad':
+      yield* bad(store, key, judge)
+      break
     case 'import':
       yield `${await importLines(store, eachLine(input))} keys imported\n`
       break
@@ -61,7 +67,7 @@ export async function* kvVerb(
   }
 }
 
-async function remove(store: EmbeddedStore, key: Key, path: string, recursive: boolean): Promise<void> {
+async function remove(store: LockedStore, key: Key, path: string, recursive: boolean): Promise<void> {
   const found = await store.transact((draft) => {
     const entry = key.length > 0 && draft.delete(key)
     if (recursive) return draft.rmdir(key) || entry
@@ -72,7 +78,7 @@ async function remove(store: EmbeddedStore, key: Key, path: string, recursive: b
 }
 
 /** The names directly below a key, those with keys below them with a slash; or all keys below it. */
-async function* list(store: EmbeddedStore, key: Key, recursive: boolean): AsyncGenerator<string> {
+async function* list(store: LockedStore, key: Key, recursive: boolean): AsyncGenerator<string> {
   const shown = new Set<string>()
   for await (const { entries } of store.exact.below(key)) {
     for (const { key: below } of entries) {
@@ -81,6 +87,21 @@ async function* list(store: EmbeddedStore, key: Key, recursive: boolean): AsyncG
       if (!recursive) shown.add(path)
       yield `${path}\n`
     }
+  }
+}
+
+/** The keys that are no use, each with what is wrong with it. */
+async function* bad(store: LockedStore, key: Key, judge: string | undefined): AsyncGenerator<string> {
+  if (judge === undefined) throw new StoreError('nobody says what values are to be: name a Corefile whose `etcd` uses this store')
+  const { problemOf } = (await import(judge)) as JudgeModule
+  const line = (path: Key, problem: string | undefined): string => (problem === undefined ? '' : `${shownKey(path)}: ${problem}\n`)
+  const own = store.exact.entry(key)
+  if (own !== undefined) yield line(key, problemOf(own.value))
+  for await (const { entries } of store.exact.below(key)) {
+    for (const { key: below, value } of entries) yield line(below, problemOf(value))
+  }
+  for (const { path, problem } of store.odd?.() ?? []) {
+    if (path.toString('latin1').startsWith(`/${key.join('/')}`)) yield `${shownPath(path)}: ${problem}\n`
   }
 }
 

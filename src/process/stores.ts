@@ -1,21 +1,26 @@
 import { isIP } from 'node:net'
-import type { StoreNews, StorePool, Stores } from '../chain/scope.js'
+import type { PlacedStore, StoreNews, StorePool, Stores } from '../chain/scope.js'
 import { ConfigError, type Directive, placeText } from '../corefile/directive.js'
 import { localAddresses } from '../listen/addresses.js'
 import { thrownText } from '../message/one-line.js'
-import type { Clock, Log, Store, StoreOptions } from '../plugin.js'
-import type { EmbeddedStore } from '../store/embedded.js'
+import type { Clock, EtcdSource, Log, MetricsRegistry, Store, StoreOptions } from '../plugin.js'
 import { type KeysHandler, keysApi } from '../store/keys-api.js'
 import { type KeysServer, serveKeys } from '../store/keys-listen.js'
+import type { LockedStore } from '../store/locked.js'
 import { traced } from '../store/reading.js'
 import { StoreError } from '../store/store.js'
 import { type Control, serveControl } from './control.js'
+import { Feeding, sameSource } from './feeding.js'
+import { feedingNumbers } from './feeding-metrics.js'
+import { folderOfStore, isReplicaFolder, removeReplicaFolder } from './replica-folder.js'
 
-/** A store that is open, with the control socket that `skein kv` uses. */
+/** A store that is open, with the control socket that `skein kv` uses, and with what feeds it, if anything does. */
 interface OpenStore {
   users: number
-  readonly store: EmbeddedStore
+  readonly store: LockedStore
   readonly control: Control
+  /** Undefined where this machine's users write it. */
+  feeding: Feeding | undefined
 }
 
 /** A keys API that listens; what it says may become another while it does. */
@@ -26,28 +31,39 @@ interface OpenApi {
 }
 
 /** A store with a keys API. */
-type ApiOptions = StoreOptions & { readonly api: string }
+type ApiOptions = PlacedStore & { readonly api: string }
 
 /** A store as configured. */
 interface Used {
-  options: StoreOptions
+  options: PlacedStore
   at: Directive
 }
 
-/** The embedded stores of the process: each with its lock, its keys API, and its control socket. */
-export class EmbeddedStores implements StorePool {
+/** What the stores of a process are made of. */
+export interface StoreParts {
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: MetricsRegistry
+  /** False where keys APIs stay closed, as for a command that asks a chain. */
+  readonly hasApis?: boolean
+}
+
+/** The service stores of the process: each with its lock, its keys API, its control socket, and what feeds it. */
+export class ProcessStores implements StorePool {
   readonly #clock: Clock
   readonly #log: Log
-  /** False where keys APIs stay closed, as for a command that asks a chain. */
   readonly hasApis: boolean
   readonly #stores = new Map<string, OpenStore>()
   readonly #apis = new Map<string, OpenApi>()
   #told: StoreNews | undefined
 
-  constructor(clock: Clock, log: Log, { hasApis = true }: { hasApis?: boolean } = {}) {
+  constructor({ clock, log, metrics, hasApis = true }: StoreParts) {
     this.#clock = clock
     this.#log = log
     this.hasApis = hasApis
+    metrics.collect(() =>
+      feedingNumbers([...this.#stores].flatMap(([folder, { feeding }]) => (feeding ? [[folder, feeding.numbers]] : [])))
+    )
   }
 
   lease(): StoreLease {
@@ -60,7 +76,7 @@ export class EmbeddedStores implements StorePool {
   }
 
   /** The store in a folder, where it is open. */
-  store(folder: string): EmbeddedStore | undefined {
+  store(folder: string): LockedStore | undefined {
     return this.#stores.get(folder)?.store
   }
 
@@ -70,22 +86,46 @@ export class EmbeddedStores implements StorePool {
   }
 
   /** Opens a store, or counts one more user of it. */
-  async takeStore(folder: string): Promise<void> {
+  async takeStore(options: PlacedStore): Promise<void> {
+    const { folder, etcd } = options
     const there = this.#stores.get(folder)
     if (there !== undefined) {
+      if ((there.feeding === undefined) !== (etcd === undefined)) {
+        const [was, is] = etcd === undefined ? ['a replica of etcd', 'written here'] : ['written here', 'a replica of etcd']
+        throw new StoreError(`the store ${folder} is ${was}, and cannot become one that is ${is} while it is in use: restart the server`)
+      }
       there.users++
       return
     }
+    const open = etcd === undefined ? await this.#openEmbedded(options) : await this.#openReplica(options, etcd)
+    this.#stores.set(folder, open)
+    const told = this.#told
+    if (told !== undefined) open.store.watch([], (keys) => told(folder, keys))
+  }
+
+  async #openEmbedded({ folder, judge }: PlacedStore): Promise<OpenStore> {
     // The database is loaded where a store is opened alone.
     const { EmbeddedStore: Embedded } = await import('../store/embedded.js')
     const store = await Embedded.open(folder, {
       clock: this.#clock,
-      report: (error) => this.#log.error(`the store ${folder}: ${String(error)}`),
+      report: this.#reportOf(folder),
       tell: (what) => this.#log.info(`the store ${folder}: ${what}`)
     })
-    this.#stores.set(folder, { users: 1, store, control: serveControl(store) })
-    const told = this.#told
-    if (told !== undefined) store.watch([], (keys) => told(folder, keys))
+    return { users: 1, store, control: serveControl(store, judge), feeding: undefined }
+  }
+
+  async #openReplica({ folder, judge }: PlacedStore, etcd: EtcdSource): Promise<OpenStore> {
+    const feeding = await Feeding.open({ folder, etcd, judge, clock: this.#clock, log: this.#log, report: this.#reportOf(folder) })
+    return { users: 1, store: feeding.view, control: serveControl(feeding.view, judge), feeding }
+  }
+
+  #reportOf(folder: string): (error: unknown) => void {
+    return (error) => this.#log.error(`the store ${folder}: ${String(error)}`)
+  }
+
+  /** Has a store that is open fed by this cluster from now on. */
+  feedStore({ folder, etcd, judge }: PlacedStore): void {
+    if (etcd !== undefined) this.#stores.get(folder)?.feeding?.changeTo(etcd, judge)
   }
 
   async giveStore(folder: string): Promise<void> {
@@ -94,8 +134,10 @@ export class EmbeddedStores implements StorePool {
     this.#stores.delete(folder)
     try {
       await open.control.close()
+      await open.feeding?.close()
     } finally {
       await open.store.close()
+      if (isReplicaFolder(folder)) removeReplicaFolder(folder)
     }
   }
 
@@ -129,28 +171,28 @@ export class EmbeddedStores implements StorePool {
 
   #handlerOf({ api, folder, token }: ApiOptions): KeysHandler {
     const { store } = this.#stores.get(folder)!
-    return keysApi(store, { token, writable: true, allowedHosts: allowedHosts(api, token) })
+    return keysApi(store, { token, writable: store.isWritable, allowedHosts: allowedHosts(api, token) })
   }
 }
 
 /** The stores of one reading of the configuration. */
 export class StoreLease implements Stores {
-  readonly #pool: EmbeddedStores
+  readonly #pool: ProcessStores
   readonly #used = new Map<string, Used>()
   /** What was taken of the pool, to be given back in reverse. */
   readonly #taken: (() => Promise<void>)[] = []
 
-  constructor(pool: EmbeddedStores) {
+  constructor(pool: ProcessStores) {
     this.#pool = pool
   }
 
   /** What was asked for, whether it is open or not. */
-  get used(): readonly { readonly options: StoreOptions; readonly at: Directive }[] {
+  get used(): readonly { readonly options: PlacedStore; readonly at: Directive }[] {
     return [...this.#used.values()]
   }
 
   use(options: StoreOptions, at: Directive): Store {
-    const { folder } = options
+    const folder = folderOfStore(options)
     const before = this.#used.get(folder)
     // Who leaves out the API takes what another user of the folder says.
     if (before?.options.api !== undefined && options.api !== undefined) {
@@ -158,13 +200,12 @@ export class StoreLease implements Stores {
       if (before.options.api !== options.api || before.options.token !== options.token)
         throw new ConfigError(`${at.name}: the store ${folder} has another api or token in ${place}, expected the same`, at.at)
     }
+    if (before?.options.etcd !== undefined && options.etcd !== undefined && !sameSource(before.options.etcd, options.etcd))
+      throw new ConfigError(`${at.name}: the store ${folder} is fed otherwise in ${placeText(before.at.at)}, expected the same`, at.at)
     if (options.api !== undefined) this.#checkApi(options.api, folder, at)
-    const used: Used = before ?? { options, at }
-    if (options.api !== undefined) {
-      used.options = options
-      used.at = at
-    }
-    this.#used.set(folder, used)
+    const isFirst = before === undefined || (before.options.api === undefined && options.api !== undefined)
+    const { api = before?.options.api, token = before?.options.token, etcd = before?.options.etcd, judge = before?.options.judge } = options
+    this.#used.set(folder, { options: { folder, api, token, etcd, judge }, at: isFirst ? at : before.at })
     return traced(() => this.#pool.store(folder) ?? notOpen(folder))
   }
 
@@ -186,9 +227,9 @@ export class StoreLease implements Stores {
     }
   }
 
-  async #openOne(options: StoreOptions): Promise<void> {
+  async #openOne(options: PlacedStore): Promise<void> {
     const { folder } = options
-    await this.#pool.takeStore(folder)
+    await this.#pool.takeStore(options)
     this.#taken.push(() => this.#pool.giveStore(folder))
     if (!this.#pool.hasApis || !hasApi(options)) return
     const key = apiKey(options)
@@ -198,6 +239,7 @@ export class StoreLease implements Stores {
 
   serve(): void {
     for (const { options } of this.#used.values()) {
+      this.#pool.feedStore(options)
       if (hasApi(options)) this.#pool.serveApi(apiKey(options), options)
     }
   }
@@ -216,7 +258,7 @@ export class StoreLease implements Stores {
   }
 }
 
-function hasApi(options: StoreOptions): options is ApiOptions {
+function hasApi(options: PlacedStore): options is ApiOptions {
   return options.api !== undefined && options.api !== 'off'
 }
 

@@ -3,7 +3,7 @@ import type { MessagePort } from 'node:worker_threads'
 import type { ServerBlock } from '../corefile/parser.js'
 import type { SharedSocket } from '../listen/shared-sockets.js'
 import type { MetricFamily } from '../metrics.js'
-import type { Key } from '../store/key.js'
+import type { ChangedKeys } from '../store/store.js'
 import type { LogFormat } from './log.js'
 
 /** What a worker is started with. */
@@ -26,7 +26,7 @@ export interface NewsStart {
 /** A change of a store. */
 export interface News {
   readonly folder: string
-  readonly keys: readonly Key[]
+  readonly keys: ChangedKeys
 }
 
 /** What a worker builds its chains from. */

@@ -1,10 +1,10 @@
-import type { StorePool, Stores } from '../chain/scope.js'
+import type { PlacedStore, StorePool, Stores } from '../chain/scope.js'
 import type { Directive } from '../corefile/directive.js'
-import type { Log, Store, StoreOptions } from '../plugin.js'
+import type { Log, Store } from '../plugin.js'
 import type { FollowingStore } from '../store/following.js'
-import type { Key } from '../store/key.js'
 import { traced } from '../store/reading.js'
-import { StoreError } from '../store/store.js'
+import { type ChangedKeys, StoreError } from '../store/store.js'
+import { folderOfStore } from './replica-folder.js'
 
 /** The stores as a worker thread has them: the main thread has them open, writes them, and says what has changed. */
 export class WorkerStores implements StorePool {
@@ -16,12 +16,13 @@ export class WorkerStores implements StorePool {
   }
 
   lease(): Stores {
-    const used = new Map<string, { options: StoreOptions; at: Directive }>()
+    const used = new Map<string, { options: PlacedStore; at: Directive }>()
     const taken: string[] = []
     return {
       use: (options, at): Store => {
-        used.set(options.folder, { options, at })
-        return traced(() => this.#stores.get(options.folder)?.store ?? notOpen(options.folder))
+        const folder = folderOfStore(options)
+        used.set(folder, { options: { ...options, folder }, at })
+        return traced(() => this.#stores.get(folder)?.store ?? notOpen(folder))
       },
       open: async () => {
         for (const folder of used.keys()) {
@@ -41,7 +42,7 @@ export class WorkerStores implements StorePool {
   }
 
   /** Keys of the store in a folder have changed. */
-  changed(folder: string, keys: readonly Key[]): void {
+  changed(folder: string, keys: ChangedKeys): void {
     this.#stores.get(folder)?.store.follow(keys)
   }
 

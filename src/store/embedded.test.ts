@@ -152,8 +152,8 @@ describe('watching', () => {
   test('tells once a commit which keys changed at or below the key, whatever their case', async () => {
     const told: string[][] = []
     const all: string[][] = []
-    const end = store.watch(['A'], (keys) => told.push(keys.map(pathOfKey)))
-    store.watch([], (keys) => all.push(keys.map(pathOfKey)))
+    const end = store.watch(['A'], (keys) => told.push(keys!.map(pathOfKey)))
+    store.watch([], (keys) => all.push(keys!.map(pathOfKey)))
     await store.apply([
       { op: 'put', key: ['a', 'b'], value: Buffer.from('1') },
       { op: 'put', key: ['ab'], value: Buffer.from('1') },
@@ -174,7 +174,7 @@ describe('watching', () => {
     store.watch([], () => {
       throw new Error('fault of a watcher')
     })
-    store.watch([], (keys) => told.push(keys.length))
+    store.watch([], (keys) => told.push(keys!.length))
     await put('/a')
     expect(told).toEqual([1])
     expect(errors.splice(0).map(String)).toEqual(['Error: fault of a watcher'])
@@ -199,7 +199,7 @@ describe('expiry', () => {
     await put('/a', 'v', 1000)
     await put('/b', 'v', 2000)
     await put('/stays')
-    store.watch([], (keys) => told.push(...keys.map(pathOfKey)))
+    store.watch([], (keys) => told.push(...keys!.map(pathOfKey)))
     expect(clock.wait).toBe(1000)
     clock.pass(1000)
     await settled()

@@ -3,13 +3,15 @@ import { join } from 'node:path'
 import { countBelow } from './below.js'
 import { type StoreClock, systemClock } from './clock.js'
 import { Draft } from './draft.js'
+import { storeFailure } from './failure.js'
 import { checkFile, prepareFolder, STORE_FILE } from './folder.js'
 import type { Key } from './key.js'
 import { type FolderLock, lockFolder } from './lock.js'
+import type { LockedStore } from './locked.js'
 import { TableReader } from './reader.js'
 import { readExpiry } from './record.js'
-import { type Entry, StoreError, type StoreReader } from './store.js'
-import { makeStore, openTables, readRevision, renewMark, type Tables } from './tables.js'
+import { type ChangedKeys, type Entry, StoreError } from './store.js'
+import { makeStore, openTables, readRevision, type Tables, writeMark } from './tables.js'
 import { Watchers } from './watchers.js'
 
 /** One change of a list that is applied as a whole. */
@@ -43,7 +45,8 @@ const PLANS_PER_COMMIT = 256
 const CHECK_MS = 500
 
 /** The service store in a folder of this machine: one writer, durable, with keys that vanish on time. */
-export class EmbeddedStore implements StoreReader {
+export class EmbeddedStore implements LockedStore {
+  readonly isWritable = true
   readonly folder: string
   /** Its server is the control socket. */
   readonly lock: FolderLock
@@ -72,6 +75,7 @@ export class EmbeddedStore implements StoreReader {
       checkFile(folder)
       if (!existsSync(join(folder, STORE_FILE))) await makeStore(folder)
       const tables = await openTables(folder)
+      if (tables.kind === 'replica') await refuseReplica(folder, tables)
       if (tables.isOld) await renew(folder, tables, options)
       const store = new EmbeddedStore(folder, lock, tables, options)
       await store.#purgeAtOpen()
@@ -112,11 +116,11 @@ export class EmbeddedStore implements StoreReader {
     return this.#reader.has(key)
   }
 
-  watch(key: Key, changed: (keys: readonly Key[]) => void): () => void {
+  watch(key: Key, changed: (keys: ChangedKeys) => void): () => void {
     return this.#watchers.add(key, changed)
   }
 
-  /** A look at the tables as exactly spelled, directories too; for the keys API and the export. */
+  /** For the keys API and the export. */
   get exact(): TableReader {
     return this.#reader
   }
@@ -232,7 +236,7 @@ export class EmbeddedStore implements StoreReader {
 async function renew(folder: string, tables: Tables, { tell }: StoreOptions): Promise<void> {
   try {
     await countBelow(tables)
-    await renewMark(tables)
+    await writeMark(tables, 'embedded')
   } catch (error) {
     const failure = await storeFailure(folder, error)
     await tables.root.close()
@@ -240,6 +244,12 @@ async function renew(folder: string, tables: Tables, { tell }: StoreOptions): Pr
   }
   tables.root.resetReadTxn()
   tell?.('counted what is below each key: an older Skein cannot open it any more')
+}
+
+/** What an etcd cluster says is not to be mixed with what is written here. */
+async function refuseReplica(folder: string, { root }: Tables): Promise<never> {
+  await root.close()
+  throw new StoreError(`the store ${folder} is a replica of an etcd cluster: give the embedded store a folder of its own`)
 }
 
 /** Tells the database's file from another one of its name. */
@@ -262,14 +272,4 @@ function applyTo(draft: Draft, change: Change): void {
     case 'rmdir':
       draft.rmdir(change.key)
   }
-}
-
-/** lmdb says only that a commit failed; why is in a second promise, which must not be left rejected and unheard. */
-async function storeFailure(folder: string, error: unknown): Promise<unknown> {
-  const cause = (error as { commitError?: Promise<never> }).commitError
-  if (cause === undefined) return error
-  const reason: Error = await cause.catch((why: Error) => why)
-  // LMDB goes on about pages and buffers.
-  const [words] = reason.message.split(/: Attempting|\n/)
-  return new StoreError(`the store ${folder} could not be written (${words}): see to its disk`, { cause: reason })
 }

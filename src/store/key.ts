@@ -182,6 +182,11 @@ export function shownKey(key: Key): string {
   return `/${key.map((segment) => shownSegment(segment, /[/\\\x00-\x1f\x7f]/)).join('/')}`
 }
 
+/** Any octets of a path on one line: what is no printable ASCII as `\\DDD`. */
+export function shownPath(path: Buffer): string {
+  return path.toString('latin1').replace(/[^\x21-\x5b\x5d-\x7e]/g, (octet) => `\\${String(octet.charCodeAt(0)).padStart(3, '0')}`)
+}
+
 function shownSegment(segment: string, odd: RegExp): string {
   const octets = Buffer.from(segment, 'latin1')
   const text = octets.toString('utf8')

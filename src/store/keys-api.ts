@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { EmbeddedStore } from './embedded.js'
 import { find, type KeysEvent, put, remove } from './keys-actions.js'
 import { readForm } from './keys-body.js'
 import { KeysError } from './keys-error.js'
 import { browserRefusal, type KeysGuard, type Refusal, tokenRefusal } from './keys-guard.js'
 import { isFile, type KeysNode, listing, nodeOf } from './keys-node.js'
 import { keyOfUrlPath, readKeysRequest } from './keys-request.js'
+import type { LockedStore } from './locked.js'
 import { StoreError } from './store.js'
 
 /** How the keys API is served. */
@@ -35,7 +35,7 @@ const CLUSTER_ID = '736b65696e000001'
  * The keys API of etcd v2 over a store, as SkyDNS's documentation uses it. It knows keys as they are spelled; look-ups
  * of names, which ignore case, are not its business.
  */
-export function keysApi(store: EmbeddedStore, options: KeysOptions): KeysHandler {
+export function keysApi(store: LockedStore, options: KeysOptions): KeysHandler {
   return (request, response) => {
     answer(store, options, request)
       .catch((error: unknown) => failure(error))
@@ -44,7 +44,7 @@ export function keysApi(store: EmbeddedStore, options: KeysOptions): KeysHandler
   }
 }
 
-async function answer(store: EmbeddedStore, options: KeysOptions, request: IncomingMessage): Promise<Answer> {
+async function answer(store: LockedStore, options: KeysOptions, request: IncomingMessage): Promise<Answer> {
   const url = request.url ?? ''
   const at = url.indexOf('?')
   const path = at < 0 ? url : url.slice(0, at)
@@ -61,7 +61,7 @@ async function answer(store: EmbeddedStore, options: KeysOptions, request: Incom
 }
 
 async function answerKeys(
-  store: EmbeddedStore,
+  store: LockedStore,
   options: KeysOptions,
   request: IncomingMessage,
   path: string,
@@ -81,7 +81,7 @@ async function answerKeys(
   return eventAnswer(event)
 }
 
-async function get(store: EmbeddedStore, key: ReturnType<typeof keyOfUrlPath>, recursive: boolean): Promise<Answer> {
+async function get(store: LockedStore, key: ReturnType<typeof keyOfUrlPath>, recursive: boolean): Promise<Answer> {
   const index = store.revision
   const now = store.clock.now()
   const found = find(store.exact, key)
@@ -109,7 +109,7 @@ function failure(error: unknown): Answer {
     : { status: told.status, body, headers }
 }
 
-function send(store: EmbeddedStore, request: IncomingMessage, response: ServerResponse, given: Answer): void {
+function send(store: LockedStore, request: IncomingMessage, response: ServerResponse, given: Answer): void {
   const index = given.index ?? store.revision
   const body = 'errorCode' in given.body ? { ...given.body, index } : given.body
   const text = Buffer.from(`${JSON.stringify(body)}\n`)

@@ -1,5 +1,5 @@
 import { type Key, pathOfKey, writtenOctets } from './key.js'
-import type { TableReader } from './reader.js'
+import { type TableReader, unmarked } from './reader.js'
 import type { Directory } from './record.js'
 import type { Entry } from './store.js'
 
@@ -29,7 +29,8 @@ export function nodeOf(found: Found, now: number, nodes?: KeysNode[]): KeysNode 
   if (found.key.length > 0) node.key = pathOfKey(found.key)
   if (isFile(found)) node.value = found.value.toString('utf8')
   else node.dir = true
-  if (found.expires !== undefined) {
+  // In a replica a time may be over, and the key renewed since: nobody knows until when then.
+  if (found.expires !== undefined && found.expires >= now) {
     node.expiration = new Date(found.expires).toISOString()
     const ttl = Math.ceil((found.expires - now) / 1000)
     if (ttl !== 0) node.ttl = ttl
@@ -46,13 +47,26 @@ export async function listing(reader: TableReader, directory: Directory, recursi
   const shown = new Map<string, Found>()
   for await (const { entries, directories } of reader.below(directory.key)) {
     for (const found of [...directories, ...entries]) {
-      if (!recursive && found.key.length > depth + 1) continue
+      if (!recursive && found.key.length > depth + 1) {
+        if (!reader.hasDirectories) addAbove(shown, found.key.slice(0, depth + 2), depth)
+        continue
+      }
       if (found.key.slice(depth).some((segment) => segment.startsWith('_'))) continue
+      if (!reader.hasDirectories) addAbove(shown, found.key, depth)
       // Directories come first, so that a key with both a value and keys below it shows its value.
       shown.set(nameOf(found.key), found)
     }
   }
   return nodeOf(directory, now, nodesIn(directory.key, shown, now))
+}
+
+/** Adds the directories that a key is in, below a depth, where nobody has marked them. */
+function addAbove(shown: Map<string, Found>, key: Key, depth: number): void {
+  for (let length = key.length - 1; length > depth; length--) {
+    const name = nameOf(key.slice(0, length))
+    if (shown.has(name)) return
+    shown.set(name, unmarked(key.slice(0, length)))
+  }
 }
 
 /** The nodes of a directory, with those below in each, by the octets of their names. */

@@ -1,7 +1,7 @@
 import type { Draft } from './draft.js'
-import type { EmbeddedStore } from './embedded.js'
 import { type Key, keyOfPath } from './key.js'
 import { checkedOctets, MAX_VALUE_OCTETS } from './limits.js'
+import type { LockedStore } from './locked.js'
 import { type Entry, StoreError } from './store.js'
 
 interface Line {
@@ -12,14 +12,16 @@ interface Line {
 }
 
 const LINES_PER_COMMIT = 2000
+/** Seconds: of a key of a replica whose life is renewed somewhere, nobody knows until when. */
+const UNSURE_TTL = 30
 
 /** The entries below a key, each as a line of JSON: `{"key":"/skydns/local/a","value":"…","ttl":60}`. */
-export async function* exportLines(store: EmbeddedStore, key: Key = []): AsyncGenerator<string> {
+export async function* exportLines(store: LockedStore, key: Key = []): AsyncGenerator<string> {
   const own = store.exact.entry(key)
   if (own !== undefined) yield lineOf(own, store.clock.now())
   for await (const { entries } of store.exact.below(key)) {
     const now = store.clock.now()
-    for (const entry of entries) if (entry.expires === undefined || entry.expires > now) yield lineOf(entry, now)
+    for (const entry of entries) if (!store.isWritable || entry.expires === undefined || entry.expires > now) yield lineOf(entry, now)
   }
 }
 
@@ -27,7 +29,7 @@ export async function* exportLines(store: EmbeddedStore, key: Key = []): AsyncGe
  * Puts all lines, or none where one is wrong: the {@link StoreError} then names the line. All are read before the first
  * is put; a great many go in several commits, so that no query waits for them. Resolves with how many there were.
  */
-export async function importLines(store: EmbeddedStore, lines: Iterable<string> | AsyncIterable<string>): Promise<number> {
+export async function importLines(store: LockedStore, lines: Iterable<string> | AsyncIterable<string>): Promise<number> {
   const read: Line[] = []
   let number = 0
   for await (const text of lines) {
@@ -55,7 +57,7 @@ function lineOf({ key, value, expires }: Entry, now: number): string {
       ? { key: `/${key.map(utf8).join('/')}` }
       : { segments64: key.map((segment) => base64(Buffer.from(segment, 'latin1'))) }),
     ...(isText ? { value: text } : { value64: base64(value) }),
-    ...(expires !== undefined && { ttl: Math.max(1, Math.ceil((expires - now) / 1000)) })
+    ...(expires !== undefined && { ttl: expires > now ? Math.ceil((expires - now) / 1000) : UNSURE_TTL })
   })
 }
 

@@ -20,11 +20,14 @@ const FIRST = Buffer.from([0])
 export class TableReader {
   readonly #tables: Tables
   readonly #lateSince: () => number | undefined
+  /** False of a replica: then whatever has something below it is a directory. */
+  readonly hasDirectories: boolean
 
   /** `lateSince` gives the time where something is due to vanish and still there; mostly it is not, and costs nothing. */
-  constructor(tables: Tables, lateSince: () => number | undefined) {
+  constructor(tables: Tables, lateSince: () => number | undefined, hasDirectories = true) {
     this.#tables = tables
     this.#lateSince = lateSince
+    this.hasDirectories = hasDirectories
   }
 
   /** The entries at or below `key`, whatever their case; the first `limit` of them. */
@@ -62,6 +65,7 @@ export class TableReader {
 
   /** The directory of exactly this spelling. */
   directory(key: Key): Directory | undefined {
+    if (!this.hasDirectories) return this.#isAbove(key) ? unmarked(key) : undefined
     const octets = this.#get(this.#tables.dirs, key)
     const kept = octets && this.#kept(key, octets, this.#lateSince())
     return kept && asDirectory(key, kept)
@@ -102,6 +106,14 @@ export class TableReader {
       page = []
     }
     yield page
+  }
+
+  /** Whether there is anything below exactly this spelling. */
+  #isAbove(key: Key): boolean {
+    const folded = foldedOctets(key)
+    for (const octets of this.#tables.entries.getKeys({ start: folded, end: subtreeEnd(folded) }))
+      if (isBelow(keyOfOctets(octets), key)) return true
+    return false
   }
 
   /** Whether there is anything below a folded key, or at it in another spelling. */
@@ -152,4 +164,9 @@ export class TableReader {
     }
     return false
   }
+}
+
+/** A directory that nobody has marked as one. */
+export function unmarked(key: Key): Directory {
+  return { key, created: 0, modified: 0, expires: undefined }
 }

@@ -1,5 +1,5 @@
 import { foldedOctet, type Key } from './key.js'
-import type { Entry, StoreReader } from './store.js'
+import type { ChangedKeys, Entry, Feed, StoreReader } from './store.js'
 
 /** The hash of a subtree (FNV-1a over its folded segments, 32 bits): what a reply remembers of what it has read. */
 export function traceOf(key: Key): number {
@@ -11,6 +11,9 @@ export function traceOf(key: Key): number {
   }
   return hash >>> 0
 }
+
+/** Stands for all that a store has, in what is read of one that is fed: when it is told, all that rests on that store goes. No key has it but by chance. */
+const WHOLE = 0x5f3759df
 
 /** Told of each key that is read and its hash, by whoever reads, while there is one. For explaining, which has only hashes otherwise. */
 export type Witness = (hash: number, key: Key) => void
@@ -30,6 +33,7 @@ export class TracedReading {
   constructor(reader: StoreReader) {
     this.#reader = reader
     this.revision = reader.revision
+    if (reader.feed !== undefined) this.reads.push(WHOLE)
   }
 
   subtree(key: Key, limit?: number): Entry[] {
@@ -65,7 +69,10 @@ export function tracesOf(keys: readonly Key[]): number[] {
 export function traced(reader: () => StoreReader) {
   return {
     read: () => new TracedReading(reader()),
-    watch: (key: Key, changed: (change: { keys: readonly Key[]; revision: number; hashes: number[] }) => void) =>
-      reader().watch(key, (keys) => changed({ keys, revision: reader().revision, hashes: tracesOf(keys) }))
+    watch: (key: Key, changed: (change: { keys: ChangedKeys; revision: number; hashes: number[] }) => void) =>
+      reader().watch(key, (keys) => changed({ keys, revision: reader().revision, hashes: keys === undefined ? [WHOLE] : tracesOf(keys) })),
+    get feed(): Feed | undefined {
+      return reader().feed
+    }
   }
 }

@@ -22,8 +22,21 @@ export interface StoreReader {
   at(key: Key): Entry[]
   /** Whether there is any entry at `key` or below it. */
   has(key: Key): boolean
-  /** Calls `changed` after each change at or below `key`, with the keys; returns what ends it. */
-  watch(key: Key, changed: (keys: readonly Key[]) => void): () => void
+  /** Calls `changed` after each change at or below `key`; returns what ends it. */
+  watch(key: Key, changed: (keys: ChangedKeys) => void): () => void
+  /** Undefined where nothing feeds it. */
+  readonly feed?: Feed | undefined
+}
+
+/** The keys of a change; undefined where they are too many to be told, or where what all of them are worth has changed. */
+export type ChangedKeys = readonly Key[] | undefined
+
+/** How a store that an etcd cluster feeds stands to that. */
+export interface Feed {
+  /** `waiting`: nothing was ever read of the cluster. `stale`: it cannot be reached, and what is here may be old. */
+  readonly state: 'waiting' | 'live' | 'stale'
+  /** Why it is not `live`, in words, where this thread knows. */
+  readonly why: string | undefined
 }
 
 /** The store is not to be had: in use, torn, foreign, not writable. The message is one line for the operator. */

@@ -21,11 +21,24 @@ export interface Tables {
   readonly meta: Table
 }
 
+/** Who writes a store: this machine's users, or an etcd cluster. */
+export type StoreKind = 'embedded' | 'replica'
+
+/** The tables of an open store, as its mark says. */
+export interface OpenTables extends Tables {
+  readonly kind: StoreKind
+  /** Whether they lack what {@link writeMark} says is there. */
+  readonly isOld: boolean
+}
+
 const FORMAT = 2
 /** The format that lacks the table `below`. */
 const FORMAT_WITHOUT_BELOW = 1
 const MARK = Buffer.from('format')
-const MARK_TEXT = 'Skein store '
+const MARK_TEXTS: readonly (readonly [StoreKind, string])[] = [
+  ['embedded', 'Skein store '],
+  ['replica', 'Skein replica ']
+]
 const REVISION = Buffer.from('revision')
 /** Reads that may be under way at once: one of each worker thread, of which there are 1024 at most, and of what exports. */
 const READERS = 1200
@@ -41,7 +54,7 @@ export async function makeStore(folder: string): Promise<void> {
     for (const name of ['entries', 'dirs', 'expiries', 'below']) root.openDB({ ...binary, name })
     const meta = root.openDB<Buffer, Buffer>({ ...binary, name: 'meta' })
     await meta.batch(() => {
-      unawaited(meta.put(MARK, markOctets()))
+      unawaited(meta.put(MARK, markOctets('embedded')))
       unawaited(meta.put(REVISION, revisionOctets(0)))
     })
     await root.close()
@@ -54,8 +67,8 @@ export async function makeStore(folder: string): Promise<void> {
   }
 }
 
-/** Opens the tables, where the file bears the mark of a format that is known here; `isOld` where they lack what {@link renewMark} is for. */
-export async function openTables(folder: string): Promise<Tables & { readonly isOld: boolean }> {
+/** Opens the tables, where the file bears the mark of a format that is known here. */
+export async function openTables(folder: string): Promise<OpenTables> {
   const path = join(folder, STORE_FILE)
   let root: RootDatabase<Buffer, Buffer>
   try {
@@ -65,20 +78,20 @@ export async function openTables(folder: string): Promise<Tables & { readonly is
   }
   const table = (name: string): Table | undefined => root.openDB<Buffer, Buffer>({ ...binary, name, create: false } as { name: string })
   const [meta, entries, dirs, expiries] = [table('meta'), table('entries'), table('dirs'), table('expiries')]
-  const format = formatOf(meta?.get(MARK))
+  const { kind, format } = readMark(meta?.get(MARK))
   const fault = faultOfFormat(format)
-  if (fault === undefined && meta && entries && dirs && expiries) {
+  if (fault === undefined && kind && meta && entries && dirs && expiries) {
     const isOld = format === FORMAT_WITHOUT_BELOW
     const below = isOld ? root.openDB<Buffer, Buffer>({ ...binary, name: 'below' }) : table('below')
-    if (below) return { root, entries, dirs, expiries, below, meta, isOld }
+    if (below) return { root, entries, dirs, expiries, below, meta, kind, isOld }
   }
   await root.close()
   throw new StoreError(`${path} ${fault ?? 'lacks a table of a Skein store'}: name another store folder, or move that file away`)
 }
 
-/** Says that the tables have all that this format has. */
-export async function renewMark({ meta }: Tables): Promise<void> {
-  await meta.put(MARK, markOctets())
+/** Says who writes the tables, and that they have all that this format has. */
+export async function writeMark({ meta }: Tables, kind: StoreKind): Promise<void> {
+  await meta.put(MARK, markOctets(kind))
 }
 
 /** The revision that is on disk. */
@@ -113,13 +126,14 @@ function openRoot(path: string): RootDatabase<Buffer, Buffer> {
   })
 }
 
-function markOctets(): Buffer {
-  return Buffer.from(`${MARK_TEXT}${FORMAT}`)
+function markOctets(kind: StoreKind): Buffer {
+  return Buffer.from(`${MARK_TEXTS.find(([each]) => each === kind)![1]}${FORMAT}`)
 }
 
-function formatOf(mark: Buffer | undefined): number | undefined {
-  const text = mark?.toString('latin1')
-  return text?.startsWith(MARK_TEXT) ? Number(text.slice(MARK_TEXT.length)) : undefined
+function readMark(mark: Buffer | undefined): { kind?: StoreKind; format?: number } {
+  const text = mark?.toString('latin1') ?? ''
+  for (const [kind, words] of MARK_TEXTS) if (text.startsWith(words)) return { kind, format: Number(text.slice(words.length)) }
+  return {}
 }
 
 function faultOfFormat(format: number | undefined): string | undefined {

@@ -16,7 +16,7 @@ export const order = [
   ['server'],
   ['process'],
   ['testing', 'check'],
-  ['main', 'container', 'worker']
+  ['main', 'container', 'worker', 'feeder']
 ]
 
 /** Packages that one place alone may import, so that the rest does not depend on their ways. */
@@ -26,6 +26,7 @@ export const owners: readonly { packages: readonly string[]; place: RegExp }[] =
   { packages: ['tsyringe', 'reflect-metadata'], place: /^src\/(main|container)\.ts$/ },
   { packages: ['koffi'], place: /^src\/listen\/batch\/libc\.ts$/ },
   { packages: ['lmdb'], place: /^src\/store\// },
+  { packages: ['etcd3'], place: /^src\/store\/etcd\/v3\.ts$/ },
   { packages: ['prom-client'], place: /^src\/process\// }
 ]
 

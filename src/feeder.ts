@@ -1,0 +1,50 @@
+/** The entry of the thread that keeps the replica of an etcd cluster in step: it alone writes that store. */
+import { parentPort, workerData } from 'node:worker_threads'
+import { thrownText } from './message/one-line.js'
+import type { JudgeModule } from './plugin.js'
+import { END, type FeederNews, type FeederStart } from './process/feeder-messages.js'
+import { systemClock } from './store/clock.js'
+import { BadKeys } from './store/etcd/bad-keys.js'
+import type { MakeEtcdClient } from './store/etcd/client.js'
+import { Replica } from './store/etcd/replica.js'
+import { ReplicaNumbers } from './store/etcd/replica-numbers.js'
+import { ReplicaStore } from './store/etcd/replica-store.js'
+
+const { folder, source, judge, numbers: memory } = workerData as FeederStart
+const main = parentPort!
+const tell = (news: FeederNews): void => main.postMessage(news)
+const warn = (text: string): void => tell({ kind: 'log', level: 'warn', text })
+const numbers = new ReplicaNumbers(memory)
+
+await run().catch((error: unknown) => tell({ kind: 'failed', problem: thrownText(error) }))
+main.close()
+
+async function run(): Promise<void> {
+  const problemOf = judge === undefined ? () => undefined : ((await import(judge)) as JudgeModule).problemOf
+  const bad = new BadKeys(problemOf, numbers, systemClock, warn)
+  const store = await ReplicaStore.open(folder, source, bad.written)
+  const replica = new Replica({
+    source,
+    store,
+    makeClient: await clientOf(source.version),
+    clock: systemClock,
+    random: Math.random,
+    numbers,
+    tell: {
+      changed: (changed) => tell({ kind: 'changed', keys: changed === 'all' ? undefined : changed }),
+      log: (level, text) => tell({ kind: 'log', level, text }),
+      why: (why) => tell({ kind: 'why', why })
+    }
+  })
+  main.on('message', (said) => said === END && replica.close())
+  await replica.begin()
+  tell({ kind: 'open' })
+  const found = store.tellFound(bad.found).then(() => bad.allFound())
+  await replica.run()
+  await found
+  await store.close()
+}
+
+async function clientOf(version: 2 | 3): Promise<MakeEtcdClient> {
+  return version === 3 ? (await import('./store/etcd/v3.js')).etcd3 : (await import('./store/etcd/v2.js')).etcd2
+}

@@ -1,0 +1,63 @@
+/** Where the replica of a cluster is that the configuration names no folder for. */
+import { createHash } from 'node:crypto'
+import { lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { EtcdSource, StoreOptions } from '../plugin.js'
+import { StoreError } from '../store/store.js'
+
+const WRITABLE_BY_OTHERS = 0o022
+
+/** The folder of a store, as configured: absolute where it is named. */
+export function folderOfStore({ folder, etcd }: Pick<StoreOptions, 'folder' | 'etcd'>): string {
+  if (folder !== undefined) return folder
+  if (etcd === undefined) throw new StoreError('a store that nothing feeds has to have a folder')
+  return replicaFolder(etcd)
+}
+
+/** The folder of this process for the replica of a cluster's keys. */
+function replicaFolder({ version, endpoints, path, credentials }: EtcdSource): string {
+  const what = JSON.stringify([version, endpoints, path, credentials?.user])
+  return join(above(), `${process.pid}-${createHash('sha256').update(what).digest('hex').slice(0, 24)}`)
+}
+
+/** Whether a folder is one of those. */
+export function isReplicaFolder(folder: string): boolean {
+  return folder.startsWith(join(above(), `${process.pid}-`))
+}
+
+/** Makes the folder that those of all processes of this user are in, and removes those of processes that have ended. Throws StoreError. */
+export function prepareReplicaFolders(): void {
+  const folder = above()
+  try {
+    mkdirSync(folder, { mode: 0o700, recursive: true })
+    const stat = lstatSync(folder)
+    if (!stat.isDirectory() || (stat.mode & WRITABLE_BY_OTHERS) !== 0 || (process.getuid !== undefined && stat.uid !== process.getuid()))
+      throw new StoreError(`${folder} belongs to somebody else, or others can write to it: remove it, or name a folder with \`store DIR\``)
+    for (const name of readdirSync(folder)) if (!isAlive(Number.parseInt(name, 10))) removeReplicaFolder(join(folder, name))
+  } catch (error) {
+    if (error instanceof StoreError) throw error
+    const { code, message } = error as NodeJS.ErrnoException
+    throw new StoreError(`no folder for a replica can be made in ${tmpdir()} (${code ?? message}): name one with \`store DIR\``, {
+      cause: error
+    })
+  }
+}
+
+/** Removes such a folder, with what is in it. */
+export function removeReplicaFolder(folder: string): void {
+  rmSync(folder, { recursive: true, force: true })
+}
+
+function above(): string {
+  return join(tmpdir(), `skein-replica-${process.getuid?.() ?? 'user'}`)
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}

@@ -1,0 +1,35 @@
+import { type Tables, unawaited } from '../tables.js'
+
+/** How far a replica has come, as its store says: written with each change, in the same transaction. */
+export interface Mark {
+  /** Of etcd's API. */
+  readonly version: 2 | 3
+  /** The path that it has the keys below of. */
+  readonly path: string
+  /** The ID of the cluster. */
+  readonly cluster: string
+  /** Up to which revision it has all changes; 0 where it has to be listed anew. */
+  readonly revision: number
+  /** How many keys of etcd it has, those included that cannot be keys of the store. */
+  readonly keys: number
+  /** The key that was set last, in base64, and when; undefined where that was deleted since. */
+  readonly last: { readonly path: string; readonly modified: number } | undefined
+  /** Whether the cluster cannot be reached. */
+  readonly isStale: boolean
+  /** When it was reached last, in milliseconds since 1970, to a minute. */
+  readonly contact: number
+}
+
+const MARK = Buffer.from('replica')
+
+/** The mark of a replica; undefined of one that was never in step, and of a store that is none. */
+export function readReplicaMark({ meta }: Tables): Mark | undefined {
+  const octets = meta.get(MARK)
+  return octets && (JSON.parse(octets.toString('utf8')) as Mark)
+}
+
+/** Puts the mark among the writes of a batch; undefined removes it. */
+export function writeReplicaMark({ meta }: Tables, mark: Mark | undefined): void {
+  if (mark === undefined) unawaited(meta.remove(MARK))
+  else unawaited(meta.put(MARK, Buffer.from(JSON.stringify(mark))))
+}

@@ -1,0 +1,298 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Answer, readAnswer, requestOctets } from '../src/testing.js'
+import { type Certificates, makeCertificates } from './certificates.js'
+import { openClient } from './dns-client.js'
+import { type Etcd, startEtcd } from './etcd.js'
+import { callEtcd, enableAuthV3, etcdV2, etcdV3 } from './etcd-calls.js'
+import { type Following, follow, inStep } from './etcd-scene.js'
+import { freePort, temporaryFolder } from './processes.js'
+import { needs } from './tools.js'
+
+let etcd: Etcd
+let v3: ReturnType<typeof etcdV3>
+let v2: ReturnType<typeof etcdV2>
+
+beforeAll(async () => {
+  etcd = await startEtcd()
+  v3 = etcdV3(etcd.target)
+  v2 = etcdV2(etcd.target)
+}, 30_000)
+
+afterAll(() => etcd?.stop())
+
+const key = (name: string): string => `/skydns/test/skydns/${name}`
+const host = (address: string, ttl?: number): string => JSON.stringify({ host: address, ...(ttl !== undefined && { ttl }) })
+
+/** Runs a test with a server that follows; stops it after that. */
+async function following(lines: readonly string[], run: (following: Following) => Promise<void>, cwd?: string, threads = 1): Promise<void> {
+  const server = await follow({ lines, threads, ...(cwd !== undefined && { cwd }) })
+  try {
+    await run(server)
+  } finally {
+    await server.stop()
+  }
+}
+
+async function ask({ port }: Following, question: string): Promise<Answer> {
+  const client = await openClient('udp', { address: '127.0.0.1', port })
+  try {
+    return readAnswer(await client.ask(requestOctets(question, { id: Math.floor(Math.random() * 65536), edns: 1232 })))
+  } finally {
+    client.close()
+  }
+}
+
+/** `NOERROR 192.0.2.1 192.0.2.2`. */
+async function said(server: Following, name: string): Promise<string> {
+  const { rcode, answer } = await ask(server, `${name}.skydns.test A`)
+  return [rcode, ...answer.map((record) => record.split(' ').at(-1)).sort()].join(' ')
+}
+
+async function says(server: Following, name: string, expected: string, withinMs = 8000): Promise<void> {
+  let last = ''
+  for (const deadline = Date.now() + withinMs; Date.now() < deadline; await sleep(20)) {
+    last = await said(server, name)
+    if (last === expected) return
+  }
+  expect(`${last}\n${server.server.output()}`).toBe(expected)
+}
+
+describe('a server that follows etcd', needs('etcd'), () => {
+  test('answers with what etcd has, and a change is in the answers of all threads, found and not found', async () => {
+    await v3.put(key('web/a'), host('192.0.2.1'))
+    await following(
+      [`endpoint ${etcd.endpoints[0]}`],
+      async (server) => {
+        const asked = async (name: string): Promise<Set<string>> =>
+          new Set(await Promise.all(Array.from({ length: 20 }, () => said(server, name))))
+        expect(await asked('web')).toEqual(new Set(['NOERROR 192.0.2.1']))
+        expect(await asked('new')).toEqual(new Set(['NXDOMAIN']))
+        await v3.put(key('web/b'), host('192.0.2.2'))
+        await v3.put(key('new'), host('192.0.2.3'))
+        await sleep(300)
+        expect(await asked('web')).toEqual(new Set(['NOERROR 192.0.2.1 192.0.2.2']))
+        expect(await asked('new')).toEqual(new Set(['NOERROR 192.0.2.3']))
+        await v3.delete(key('web/'), 'prefix')
+        await sleep(300)
+        expect(await asked('web')).toEqual(new Set(['NXDOMAIN']))
+      },
+      undefined,
+      2
+    )
+  })
+
+  test('refuses and is not ready before it was ever in step, and starts all the same; other zones are served', async () => {
+    const [port, peers] = [await freePort(), await freePort()]
+    void peers
+    await following([`endpoint http://127.0.0.1:${port}`], async (server) => {
+      const { rcode, flags, edns } = await ask(server, 'web.skydns.test A')
+      expect(rcode).toBe('REFUSED')
+      expect(flags).toBe('rd')
+      const [error] = (edns?.options ?? []).filter(([code]) => code === 15)
+      expect(Buffer.from(error![1]).readUInt16BE()).toBe(14)
+      expect(await server.ready()).toEqual({ status: 503, text: expect.stringContaining('ECONNREFUSED') as string })
+      const late = await startEtcd({ ports: [port] })
+      try {
+        await etcdV3(late.target).put(key('late'), host('192.0.2.4'))
+        await says(server, 'late', 'NOERROR 192.0.2.4')
+        expect((await server.ready()).status).toBe(200)
+      } finally {
+        await late.stop()
+      }
+    })
+  })
+
+  test('has what it had after a restart without etcd, for 30 s at most, and goes on from there when etcd is back', async () => {
+    const own = await startEtcd()
+    const folder = temporaryFolder()
+    try {
+      await etcdV3(own.target).put(key('web'), host('192.0.2.1', 300))
+      const lines = [`endpoint ${own.endpoints[0]}`]
+      await following(lines, (server) => says(server, 'web', 'NOERROR 192.0.2.1'), folder.path)
+      await own.members[0]!.kill()
+      await following(
+        lines,
+        async (server) => {
+          expect((await ask(server, 'web.skydns.test A')).answer).toEqual(['web.skydns.test. 30 A 192.0.2.1'])
+          expect((await ask(server, 'no.skydns.test A')).authority.join()).toMatch(/^skydns\.test\. 30 SOA/)
+          expect(await server.metric('skein_etcd_stale')).toBe(1)
+          await own.start()
+          await etcdV3(own.target).put(key('web'), host('192.0.2.2', 300))
+          await says(server, 'web', 'NOERROR 192.0.2.2')
+          expect((await ask(server, 'web.skydns.test A')).answer).toEqual(['web.skydns.test. 300 A 192.0.2.2'])
+          expect(await server.metric('skein_etcd_lists_total')).toBe(0)
+          expect(await server.metric('skein_etcd_stale')).toBe(0)
+        },
+        folder.path
+      )
+    } finally {
+      await own.stop()
+      folder.remove()
+    }
+  })
+
+  test('gives a key on a lease the TTL that the lease leaves, and drops it when etcd does', async () => {
+    await following([`endpoint ${etcd.endpoints[0]}`], async (server) => {
+      const lease = await v3.grant(6)
+      await v3.put(key('leased/a'), host('192.0.2.1'), lease)
+      await v3.put(key('leased/b'), host('192.0.2.2', 2), lease)
+      await says(server, 'leased', 'NOERROR 192.0.2.1 192.0.2.2')
+      const { answer } = await ask(server, 'a.leased.skydns.test A')
+      expect(Number(answer[0]!.split(' ')[1])).toBeGreaterThanOrEqual(4)
+      expect(Number(answer[0]!.split(' ')[1])).toBeLessThanOrEqual(6)
+      expect((await ask(server, 'b.leased.skydns.test A')).answer).toEqual(['b.leased.skydns.test. 2 A 192.0.2.2'])
+      // Kept alive past its first end, of which etcd tells nobody.
+      for (let i = 0; i < 8; i++) {
+        await sleep(1000)
+        await v3.keepAlive(lease)
+        expect(await said(server, 'a.leased')).toBe('NOERROR 192.0.2.1')
+      }
+      const later = await ask(server, 'a.leased.skydns.test A')
+      expect(Number(later.answer[0]!.split(' ')[1])).toBeLessThanOrEqual(6)
+      await v3.revoke(lease)
+      await says(server, 'leased', 'NXDOMAIN', 1000)
+      expect(await server.metric('skein_etcd_leased_keys')).toBe(0)
+    })
+  }, 30_000)
+
+  test('does the same with version 2, whose keys are refreshed', async () => {
+    await following([`endpoint ${etcd.endpoints[0]}`, 'version 2'], async (server) => {
+      await v2.put(key('two/a'), host('192.0.2.1'), 3)
+      await v2.put(key('two/_hidden'), host('192.0.2.9'))
+      await v2.put(key('two/b'), host('192.0.2.2'))
+      await says(server, 'two', 'NOERROR 192.0.2.1 192.0.2.2')
+      expect((await ask(server, 'b.two.skydns.test A')).answer).toEqual(['b.two.skydns.test. 3600 A 192.0.2.2'])
+      for (let i = 0; i < 5; i++) {
+        await sleep(1000)
+        await v2.refresh(key('two/a'), 3)
+        const { answer } = await ask(server, 'a.two.skydns.test A')
+        expect(Number(answer[0]?.split(' ')[1])).toBeLessThanOrEqual(3)
+      }
+      const since = Date.now()
+      await says(server, 'two', 'NOERROR 192.0.2.2')
+      expect(Date.now() - since).toBeLessThan(5000)
+      await v2.delete(key('two'), '?recursive=true')
+      await says(server, 'two', 'NXDOMAIN', 2000)
+    })
+  }, 30_000)
+
+  test('leaves out what is no service, tells of each once, and counts it', async () => {
+    const bad = ['no', '', 'null', '[]', '7', '{"port":70000}', '{"priority":-1}', '{"ttl":"x"}', '{"host":1}']
+    await v3.put(key('bad/good'), host('192.0.2.1'))
+    for (const [index, value] of bad.entries()) await v3.put(key(`bad/x${index}`), value)
+    await v3.put('/skydns/test/skydns/bad/', 'directory')
+    await v3.put('/skydns/test/skydns//twice', host('192.0.2.8'))
+    await v3.put('/skydnsx/test/skydns/bad/y', host('192.0.2.9'))
+    await following([`endpoint ${etcd.endpoints[0]}`], async (server) => {
+      await says(server, 'bad', 'NOERROR 192.0.2.1')
+      expect(await server.metric('skein_etcd_bad_keys')).toBe(bad.length + 2)
+      const lines = server.server.output().match(/.*it is left out/g) ?? []
+      expect(lines).toHaveLength(bad.length + 2)
+      expect(lines.join('\n')).toContain('the value of /skydns/test/skydns/bad/x0 is no JSON')
+      expect(lines.join('\n')).toContain('the key /skydns/test/skydns//twice has an empty segment')
+      await v3.put(key('bad/x0'), host('192.0.2.2'))
+      await v3.delete('/skydns/test/skydns//twice')
+      await says(server, 'bad', 'NOERROR 192.0.2.1 192.0.2.2')
+      expect(await server.metric('skein_etcd_bad_keys')).toBe(bad.length)
+    })
+    await v3.delete('/skydns/test/skydns/', 'prefix')
+  })
+
+  test('takes no writes of its own', async () => {
+    await following([`endpoint ${etcd.endpoints[0]}`], async (server) => {
+      await inStep(server, etcd.target)
+      const api = /keys API (\S+)\/v2\/keys/.exec(server.server.output())?.[1]
+      const { status, text } = await callEtcd({ endpoint: api! }, 'PUT', `/v2/keys${key('own')}`, 'value=x', {
+        'content-type': 'application/x-www-form-urlencoded'
+      })
+      expect([status, text]).toEqual([403, expect.stringContaining('replica') as string])
+      expect(await said(server, 'own')).toBe('NXDOMAIN')
+    })
+  })
+
+  test('ends within a second of SIGTERM, with etcd and without', async () => {
+    for (const endpoint of [etcd.endpoints[0], `http://127.0.0.1:${await freePort()}`]) {
+      const server = await follow({ lines: [`endpoint ${endpoint}`] })
+      await sleep(500)
+      const since = Date.now()
+      process.kill(server.server.pid, 'SIGTERM')
+      expect(await server.server.ended).toBe(0)
+      expect(Date.now() - since).toBeLessThan(1000)
+      await server.stop()
+    }
+  })
+})
+
+describe('what is wrong is said, and what is mended is taken up without a restart', needs('etcd'), () => {
+  let certificates: Certificates
+
+  beforeAll(async () => {
+    certificates = await makeCertificates()
+  }, 30_000)
+
+  test('a password', async () => {
+    const own = await startEtcd()
+    try {
+      await etcdV3(own.target).put(key('web'), host('192.0.2.1'))
+      const root = await enableAuthV3(own.target, 'alice', 'secret', '/skydns/')
+      const endpoint = `endpoint ${own.endpoints[0]}`
+      await following([endpoint, 'credentials alice wrong'], async (server) => {
+        expect(await said(server, 'web')).toBe('REFUSED')
+        expect(server.server.output()).toMatch(/http:\/\/127\.0\.0\.1:\d+: authentication failed, invalid user ID or password/)
+        const { call } = etcdV3({ ...own.target, credentials: root })
+        await call('auth/user/changepw', { name: 'alice', password: 'wrong' })
+        await says(server, 'web', 'NOERROR 192.0.2.1')
+      })
+    } finally {
+      await own.stop()
+    }
+  }, 30_000)
+
+  test('a certificate of nobody that is known, and one that the server asks for', async () => {
+    const { authority, server: pair, client, wrongAuthority } = certificates
+    const own = await startEtcd({ tls: { server: pair, authority, clients: authority } })
+    const folder = temporaryFolder()
+    try {
+      await etcdV3(own.target).put(key('web'), host('192.0.2.1'))
+      const endpoint = `endpoint ${own.endpoints[0]}`
+      const ca = join(folder.path, 'ca.pem')
+      writeFileSync(ca, wrongAuthority.certificate)
+      const tls = `tls ${client.certificateFile} ${client.keyFile} ${ca}`
+      await following([endpoint, tls], async (server) => {
+        expect(await said(server, 'web')).toBe('REFUSED')
+        expect(server.server.output()).toMatch(/certificate/)
+        writeFileSync(ca, authority.certificate)
+        await server.reload([endpoint, tls])
+        await says(server, 'web', 'NOERROR 192.0.2.1')
+      })
+      await following([endpoint, `tls ${authority.certificateFile}`], async (server) => {
+        expect(await said(server, 'web')).toBe('REFUSED')
+        expect(server.server.output()).toMatch(/certificate|handshake/i)
+      })
+    } finally {
+      await own.stop()
+      folder.remove()
+    }
+  }, 60_000)
+
+  test('endpoints that are dead among one that is good', async () => {
+    await v3.put(key('web'), host('192.0.2.1'))
+    const dead = `http://127.0.0.1:${await freePort()}`
+    await following([`endpoint ${dead} ${etcd.endpoints[0]} http://[::1]:${await freePort('::1')}`], async (server) => {
+      await says(server, 'web', 'NOERROR 192.0.2.1')
+    })
+  })
+
+  test('an endpoint on IPv6', async () => {
+    const own = await startEtcd({ ipv6: true })
+    try {
+      await etcdV3(own.target).put(key('web'), host('192.0.2.6'))
+      await following([`endpoint ${own.endpoints[0]}`], (server) => says(server, 'web', 'NOERROR 192.0.2.6'))
+    } finally {
+      await own.stop()
+    }
+  }, 30_000)
+})
