@@ -34,7 +34,7 @@ export interface WaitListener {
 /** The longest answer: one that is longer could not be held twice, as octets and as text. */
 const MOST_OCTETS = 256 * 1024 * 1024
 /** A large answer may take so many times what a question may. */
-const LARGE = 20
+const LARGE = 10
 
 /** Requests to one endpoint, over connections that stay. */
 export class V2Http {
