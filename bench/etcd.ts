@@ -90,7 +90,7 @@ async function writes(): Promise<void> {
   await withServer([], async ({ etcd, server }) => {
     const names = 10_000
     await fill(etcd, names)
-    await inStep(server, etcd.target, 60_000)
+    await inStep(server, etcd.target, { withinMs: 60_000 })
     const folder = temporaryFolder()
     const questions = join(folder.path, 'questions')
     writeFileSync(questions, Array.from({ length: names }, (_, i) => `n${i}.skydns.test A`).join('\n'))
@@ -128,7 +128,7 @@ async function writes(): Promise<void> {
     console.log(`written ${written} in ${((performance.now() - began) / 1000).toFixed(1)} s`)
     console.log(`writing: ${await loading}`)
     const done = performance.now()
-    await inStep(server, etcd.target, 60_000)
+    await inStep(server, etcd.target, { withinMs: 60_000 })
     console.log(`no difference ${Math.round(performance.now() - done)} ms after the last write`)
     client.close()
     folder.remove()
@@ -190,7 +190,8 @@ async function asker(port: number): Promise<{ ask(question: string): Promise<str
   let id = 0
   return {
     async ask(question) {
-      const wanted = (id = (id + 1) & 0xffff)
+      id = (id + 1) & 0xffff
+      const wanted = id
       socket.send(requestOctets(question, { id: wanted }))
       for (;;) {
         const [octets] = (await once(socket, 'message')) as [Buffer]
