@@ -86,7 +86,7 @@ export class ReplicaStore {
       found(etcdPathOfKey(keyOfOctets(key)), readStored(value).value, undefined)
       if (++told % 1000 === 0) await new Promise(setImmediate)
     }
-    for (const { key, value } of this.#tables.odd.getRange({ start: FIRST })) found(key, Buffer.alloc(0), value.toString('utf8'))
+    for (const { path, problem } of this.#tables.odd.all()) found(path, Buffer.alloc(0), problem)
   }
 
   /** Applies changes that bring it to a revision. */
@@ -139,7 +139,7 @@ export class ReplicaStore {
   /** Whether there is a key just like this one. */
   has({ path, created, modified, value, lease }: EtcdEntry): boolean {
     const key = keyOfEtcdPath(path, this.#scope.path)
-    if (typeof key === 'string') return this.#tables.odd.get(path) !== undefined
+    if (typeof key === 'string') return this.#tables.odd.problemOf(path) !== undefined
     const spelled = spelledOctets(key)
     const octets = this.#tables.entries.get(spelled)
     if (octets === undefined) return false
@@ -180,7 +180,7 @@ export class ReplicaStore {
   /** All paths of etcd. */
   *#paths(): Generator<Buffer> {
     for (const key of this.#tables.entries.getKeys({ start: FIRST })) yield etcdPathOfKey(keyOfOctets(key))
-    for (const path of this.#tables.odd.getKeys({ start: FIRST })) yield Buffer.from(path)
+    for (const { path } of this.#tables.odd.all()) yield path
   }
 
   /** The paths below a directory, those that are staged too. */
@@ -191,7 +191,7 @@ export class ReplicaStore {
       keyOfOctets
     )
     const stored = keys.filter((key) => isBelow(key, above)).map(etcdPathOfKey)
-    const others = [...this.#tables.odd.getKeys({ start: FIRST })].map((path) => Buffer.from(path))
+    const others = Array.from(this.#tables.odd.all(), ({ path }) => path)
     const staged = [...stage.values()].map(({ path }) => path)
     return [...stored, ...[...others, ...staged].filter((path) => isBelow(segmentsOf(path), above))]
   }
@@ -207,7 +207,7 @@ export class ReplicaStore {
       for (const [name, { path, entry }] of stage) {
         const key = this.#keyOf(path, entry)
         if (typeof key === 'string') {
-          grown += put(this.#tables.odd, path, entry && Buffer.from(key))
+          grown += this.#tables.odd.set(path, entry && key)
           problems.set(name, key)
         } else {
           grown += this.#put(key, entry, counts)
@@ -227,7 +227,7 @@ export class ReplicaStore {
   /** The key of a path, or why there is none. What goes may have come by another rule. */
   #keyOf(path: Buffer, entry: EtcdEntry | undefined): Key | string {
     if (entry !== undefined) return keyOfEtcdPath(path, this.#scope.path)
-    return this.#tables.odd.get(path)?.toString('utf8') ?? keyOfEtcdPath(path, '')
+    return this.#tables.odd.problemOf(path) ?? keyOfEtcdPath(path, '')
   }
 
   /** Puts or removes an entry, and what its life hangs on; gives by how much there are more. */

@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { checkFile, prepareFolder, STORE_FILE } from '../folder.js'
 import { StoreError } from '../store.js'
 import { makeStore, openTables, readRevision, type Table, type Tables, writeMark } from '../tables.js'
+import { OddPaths } from './odd-paths.js'
 
 /** The tables of a replica. */
 export interface ReplicaTables extends Tables {
   /** What the life of an entry hangs on, as text, by the entry's key; nothing of those that stay. */
   readonly lives: Table
-  /** Paths of etcd that can be no key here, and why, in words. */
-  readonly odd: Table
+  readonly odd: OddPaths
 }
 
 const binary = { encoding: 'binary', keyEncoding: 'binary' } as const
@@ -31,7 +31,7 @@ export async function openReplicaTables(folder: string): Promise<ReplicaTables> 
   return { ...tables, lives: tables.root.openDB({ ...binary, name: 'lives' }), odd: openOdd(tables) }
 }
 
-/** The table of odd paths, of a replica. */
-export function openOdd({ root }: Tables): Table {
-  return root.openDB({ ...binary, name: 'odd' })
+/** The odd paths of a replica. */
+export function openOdd({ root }: Tables): OddPaths {
+  return new OddPaths(root.openDB({ ...binary, name: 'odd' }))
 }

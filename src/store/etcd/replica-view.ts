@@ -1,11 +1,10 @@
 import { type StoreClock, systemClock } from '../clock.js'
-import type { Draft } from '../draft.js'
-import type { Change } from '../embedded.js'
 import { FollowingStore } from '../following.js'
 import type { FolderLock } from '../lock.js'
 import type { LockedStore } from '../locked.js'
 import { StoreError } from '../store.js'
 import { type OpenTables, openTables } from '../tables.js'
+import type { OddPath } from './odd-paths.js'
 import { openOdd } from './replica-tables.js'
 
 /** A replica as the process sees it that has its folder: another thread writes it, and nobody else may. */
@@ -31,16 +30,15 @@ export class ReplicaView extends FollowingStore implements LockedStore {
   }
 
   /** Paths of etcd that can be no key of a store, each with why, in words. */
-  *odd(): Generator<{ readonly path: Buffer; readonly problem: string }> {
-    for (const { key, value } of openOdd(this.#tables).getRange({ start: Buffer.from([0]) }))
-      yield { path: Buffer.from(key), problem: value.toString('utf8') }
+  odd(): Generator<OddPath> {
+    return openOdd(this.#tables).all()
   }
 
-  apply(_: readonly Change[]): Promise<number> {
+  apply(): Promise<number> {
     return this.#refuse()
   }
 
-  transact<T>(_: (draft: Draft) => T): Promise<T> {
+  transact<T>(): Promise<T> {
     return this.#refuse()
   }
 
