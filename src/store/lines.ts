@@ -17,9 +17,11 @@ const LINES_PER_COMMIT = 2000
 export async function* exportLines(store: LockedStore, key: Key = []): AsyncGenerator<string> {
   const own = store.exact.entry(key)
   if (own !== undefined) yield lineOf(own, store.clock.now())
+  // Of a replica's entries none vanishes before etcd says so: until `expires` it is sure to be there.
+  const isFed = store.feed !== undefined
   for await (const { entries } of store.exact.below(key)) {
     const now = store.clock.now()
-    for (const entry of entries) if (entry.expires === undefined || entry.expires > now) yield lineOf(entry, now)
+    for (const entry of entries) if (isFed || entry.expires === undefined || entry.expires > now) yield lineOf(entry, now)
   }
 }
 
