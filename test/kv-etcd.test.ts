@@ -1,8 +1,9 @@
 /** `skein kv` with an etcd: what is written to the cluster, and what is read of its replica, running or stopped. */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { kv as kvInProcess } from '../src/process/kv.js'
+import { makeCertificates } from './certificates.js'
 import { block, kv, start } from './command.js'
 import { type Etcd, startEtcd } from './etcd.js'
 import { enableAuthV2, enableAuthV3, etcdV2, etcdV3 } from './etcd-calls.js'
@@ -122,6 +123,12 @@ describe('kv and etcd', { ...needs('etcd'), timeout: 60_000 }, () => {
       '/skydns/a is not below /here, which the `etcd` of the Corefile is fed with: expected a key below it'
     ],
     [
+      'a folder that no cluster feeds',
+      ['store replica', 'endpoint http://127.0.0.1:1'],
+      ['put', '/skydns/a', '1', '-to', 'etcd', '-store', '/nowhere'],
+      '-to etcd: no `etcd` in Corefile is fed by a cluster into /nowhere: name one there with `endpoint URL`'
+    ],
+    [
       'all keys',
       [],
       ['del', '/', '-r', '-to', 'etcd'],
@@ -235,4 +242,28 @@ describe('kv and etcd', { ...needs('etcd'), timeout: 60_000 }, () => {
       'skein: no server runs here with the etcd of Corefile, whose replica is temporary without `store DIR`: start it, or name a folder with -store\nexit 1'
     )
   })
+
+  test(
+    '-to etcd finds the certificates of the Corefile below its `root`, whatever the working directory is',
+    needs('openssl'),
+    async () => {
+      const { authority, server, client } = await makeCertificates()
+      const secure = await startEtcd({ tls: { server, authority, clients: authority } })
+      try {
+        for (const version of [3, 2]) {
+          const { cwd, kv } = place()
+          mkdirSync(join(cwd, 'pki'))
+          const pairs = [client.certificateFile, client.keyFile, authority.certificateFile]
+          for (const [index, file] of pairs.entries()) copyFileSync(file, join(cwd, 'pki', `${index}.pem`))
+          const lines = [`  endpoint ${secure.endpoints[0]}`, `  version ${version}`, '  tls 0.pem 1.pem 2.pem']
+          writeFileSync(join(cwd, 'Corefile'), block('root pki', 'etcd skydns.test {', ...lines, '}'))
+          expect(await kv('put', `/skydns/v${version}`, '1', '-to', 'etcd')).toBe('')
+        }
+        expect((await etcdV3(secure.target).range('/skydns/', 'prefix')).map(({ key }) => key)).toEqual(['/skydns/v3'])
+        expect((await etcdV2(secure.target).list('/skydns')).nodes?.map(({ key }) => key)).toEqual(['/skydns/v2'])
+      } finally {
+        await secure.stop()
+      }
+    }
+  )
 })

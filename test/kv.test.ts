@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
-import { kv, MAIN } from './command.js'
+import { kv, MAIN, skein, start } from './command.js'
 import { startProcess, temporaryFolder } from './processes.js'
 
 const COREFILE = '.:0 {\n  bind 127.0.0.1\n  etcd skydns.test {\n    store mine\n    api off\n  }\n}\n'
@@ -102,4 +102,21 @@ describe.each(['a running server’s store', 'a stopped one’s'])('kv on %s', {
         'skein: nobody says what values are to be: name a Corefile whose `etcd` uses this store\nexit 1'
       )
     }))
+})
+
+test('keys that are no services are listed of a store that `etcd` uses since a reload', { timeout: 60_000 }, async () => {
+  const cwd = join(folder.path, 'reloaded')
+  mkdirSync(cwd)
+  const stub = COREFILE.replace(/etcd [^}]+\}/, 'stub skydns.test {\n    store mine\n  }')
+  writeFileSync(join(cwd, 'Corefile'), stub)
+  const server = await start(cwd)
+  try {
+    expect(await kv(cwd, ['put', '-store', 'mine', '/skydns/a', 'no'])).toBe('')
+    expect(await kv(cwd, ['bad', '-store', 'mine'])).toMatch(/^skein: nobody says what values are to be/)
+    writeFileSync(join(cwd, 'Corefile'), COREFILE.replace('etcd', `${/stub [^}]+\}/.exec(stub)![0]}\n  etcd`))
+    expect((await skein(['reload'], cwd)).code).toBe(0)
+    expect(await kv(cwd, ['bad'])).toBe('/skydns/a: is no JSON\n')
+  } finally {
+    await server.stop()
+  }
 })
