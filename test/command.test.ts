@@ -52,14 +52,19 @@ const mistakes: { title: string; corefile?: string; args?: string[]; env?: Recor
     says: /Corefile:5: etcd: unknown option "hostmastre", did you mean hostmaster\?$/
   },
   {
-    title: 'an etcd without store',
-    corefile: etcd(),
-    says: /Corefile:3: etcd: a store fed from an etcd server is not supported yet, expected `store \[DIR\]`/
+    title: 'an endpoint that is no URL',
+    corefile: etcd('endpoint http://127.0.0.1:2379/v3'),
+    says: /Corefile:4: etcd: endpoint: expected a URL such as http:\/\/127\.0\.0\.1:2379, .*, not "http:\/\/127\.0\.0\.1:2379\/v3"$/
   },
   {
-    title: 'an endpoint',
-    corefile: etcd('endpoint http://127.0.0.1:2379'),
-    says: /Corefile:4: etcd: endpoint: is not supported yet, expected `store \[DIR\]`, the embedded store$/
+    title: 'certificates of an etcd that are not there',
+    corefile: etcd('endpoint https://127.0.0.1:2379', 'tls nothere.crt'),
+    says: /Corefile:3: etcd: cannot read nothere\.crt: there is no such file$/
+  },
+  {
+    title: 'a way to an etcd that nothing leads to',
+    corefile: etcd('store', 'credentials skein hush-hush'),
+    says: /Corefile:5: etcd: credentials: says how etcd is reached, expected `endpoint URL…` too$/
   },
   { title: 'a block that does not end', corefile: '. {\n  whoami\n', says: /Corefile:2: the file ends in the block that Corefile:1 opens/ },
   {

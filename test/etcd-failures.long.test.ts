@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type Etcd, startEtcd } from './etcd.js'
-import { etcdV3 } from './etcd-calls.js'
+import { callEtcd, type EtcdTarget, etcdV2, etcdV3 } from './etcd-calls.js'
 import { type EtcdProxy, etcdProxy } from './etcd-proxy.js'
 import { type Following, follow, inStep, Witness } from './etcd-scene.js'
 import { needs } from './tools.js'
@@ -17,15 +17,26 @@ function closing<T extends { stop(): Promise<unknown> }>(each: T): T {
   return each
 }
 
+interface Scene {
+  readonly etcd: Etcd
+  readonly following: Following
+  readonly witness: Witness
+  /** Between the two, where there is one member. */
+  readonly proxy: EtcdProxy
+  readonly inStep: (target?: EtcdTarget) => Promise<void>
+}
+
 /** A cluster with content, a server with two threads that follows it, and somebody who asks. */
-async function scene(size: 1 | 3): Promise<{ etcd: Etcd; following: Following; witness: Witness }> {
+async function scene(size: 1 | 3, version: 2 | 3): Promise<Scene> {
   const etcd = closing(await startEtcd({ size }))
-  const following = closing(await follow({ lines: [`endpoint ${etcd.endpoints.join(' ')}`], threads: 2 }))
-  const witness = await Witness.start(following.port)
+  const proxy = closing(await etcdProxy(etcd.members[0]!.port))
+  const endpoints = size === 1 ? [`http://127.0.0.1:${proxy.port}`] : etcd.endpoints
+  const following = closing(await follow({ lines: [`endpoint ${endpoints.join(' ')}`, `version ${version}`], threads: 2 }))
+  const witness = await Witness.start(following.port, version)
   await witness.writeAll(etcd.target)
-  await inStep(following, etcd.target)
+  await inStep(following, etcd.target, { version })
   witness.ask()
-  return { etcd, following, witness }
+  return { etcd, following, witness, proxy, inStep: (target = etcd.target) => inStep(following, target, { version }) }
 }
 
 async function expectNoneFailed(witness: Witness): Promise<void> {
@@ -34,156 +45,177 @@ async function expectNoneFailed(witness: Witness): Promise<void> {
   expect(asked).toBeGreaterThan(100)
 }
 
-describe('no query fails, and the replica is what etcd has after', needs('etcd'), () => {
-  test('the leader is killed, and comes back', { timeout: 60_000 }, async () => {
-    const { etcd, following, witness } = await scene(3)
+describe.each([3, 2] as const)('v%d: no query fails, and the replica is what etcd has after', needs('etcd'), (version) => {
+  test('the leader is killed, and comes back', { timeout: 90_000 }, async () => {
+    const { etcd, witness, inStep } = await scene(3, version)
     for (let round = 0; round < 3; round++) {
       const leader = await etcd.leader()
       await leader.kill()
       const other = etcd.members.find((member) => member !== leader)!
       await etcd.leader()
       await witness.writeAll(other.target)
-      await inStep(following, other.target)
+      await inStep(other.target)
       await leader.start()
     }
     await expectNoneFailed(witness)
   })
 
   test('all members are killed, and come back', { timeout: 60_000 }, async () => {
-    const { etcd, following, witness } = await scene(3)
+    const { etcd, following, witness, inStep } = await scene(3, version)
     await Promise.all(etcd.members.map((member) => member.kill()))
-    await sleep(5000)
+    await sleep(6000)
     expect(await following.metric('skein_etcd_stale')).toBe(1)
     expect(witness.ttlSince(Date.now() - 1000)).toBeLessThanOrEqual(30)
     await etcd.start()
     await witness.writeAll(etcd.target)
-    await inStep(following, etcd.target)
+    await inStep()
     expect(await following.metric('skein_etcd_stale')).toBe(0)
     await expectNoneFailed(witness)
   })
 
-  test('the member that is followed is stopped for a minute', { timeout: 120_000 }, async () => {
-    const { etcd, following, witness } = await scene(3)
+  test('the leader is stopped for a minute', { timeout: 120_000 }, async () => {
+    const { etcd, witness, inStep } = await scene(3, version)
     const leader = await etcd.leader()
     await leader.freeze()
     const other = etcd.members.find((member) => member !== leader)!
-    await etcd.leader().catch(() => undefined)
     const until = Date.now() + 60_000
     while (Date.now() < until) {
       await witness.write(other.target)
       await sleep(200)
     }
-    await inStep(following, other.target)
-    await leader.thaw()
-    await inStep(following, leader.target)
+    await inStep(other.target)
+    leader.thaw()
+    await inStep(leader.target)
     await expectNoneFailed(witness)
   })
 
   test('the connection is cut or hangs at 200 random octets', { timeout: 900_000 }, async () => {
-    const etcd = closing(await startEtcd())
-    const proxy: EtcdProxy = closing(await etcdProxy(etcd.members[0]!.port))
-    const following = closing(await follow({ lines: [`endpoint http://127.0.0.1:${proxy.port}`], threads: 2 }))
-    const witness = await Witness.start(following.port)
-    await witness.writeAll(etcd.target)
-    await inStep(following, etcd.target)
-    witness.ask()
+    const { etcd, proxy, witness, inStep } = await scene(1, version)
     for (let round = 0; round < 200; round++) {
-      const spent = proxy.after(1 + Math.floor(Math.random() * 4000), round % 4 === 0 ? 'hang' : 'cut')
-      const isSpent = spent.then(() => true)
-      while (!(await Promise.race([isSpent, sleep(5, false)]))) await witness.write(etcd.target)
+      const isHanging = round % 4 === 0
+      const spent = proxy.after(1 + Math.floor(Math.random() * 4000), isHanging ? 'hang' : 'cut').then(() => true)
+      while (!(await Promise.race([spent, sleep(5, false)]))) await witness.write(etcd.target)
       await witness.write(etcd.target)
       // What hangs is given up, and what is connected after that has to pass.
-      if (round % 4 === 0) {
+      if (isHanging) {
         await sleep(Math.random() * 1000)
         await proxy.pass()
       }
-      if (round % 10 === 9) await inStep(following, etcd.target)
+      if (round % 10 === 9) await inStep()
     }
-    await inStep(following, etcd.target)
+    await inStep()
     await expectNoneFailed(witness)
   })
 
-  test('a connection that hangs for good is given up for another', { timeout: 60_000 }, async () => {
-    const etcd = closing(await startEtcd())
-    const proxy = closing(await etcdProxy(etcd.members[0]!.port))
-    const following = closing(await follow({ lines: [`endpoint http://127.0.0.1:${proxy.port}`] }))
-    const witness = await Witness.start(following.port)
-    await witness.writeAll(etcd.target)
-    await inStep(following, etcd.target)
-    witness.ask()
+  test('a connection hangs for good', { timeout: 60_000 }, async () => {
+    const { etcd, proxy, witness, inStep } = await scene(1, version)
     for (let round = 0; round < 5; round++) {
-      // Those that are open hang for ever; new ones pass.
+      // Those that are open; new ones pass.
       proxy.hangWhere(/^/)
       await witness.writeAll(etcd.target)
-      await inStep(following, etcd.target)
+      await inStep()
     }
     await expectNoneFailed(witness)
   })
 
-  test('etcd compacts what the watch has not read', { timeout: 60_000 }, async () => {
-    const etcd = closing(await startEtcd())
-    const proxy = closing(await etcdProxy(etcd.members[0]!.port))
-    const following = closing(await follow({ lines: [`endpoint http://127.0.0.1:${proxy.port}`], threads: 2 }))
-    const witness = await Witness.start(following.port)
-    await witness.writeAll(etcd.target)
-    await etcdV3(etcd.target).put('/skydns/test/skydns/gone/a', '{"host":"192.0.2.1"}')
-    await inStep(following, etcd.target)
-    witness.ask()
+  test('etcd forgets what the watch has not read', { timeout: 90_000 }, async () => {
+    const { etcd, following, proxy, witness, inStep } = await scene(1, version)
+    const gone = '/skydns/test/skydns/gone/a'
+    if (version === 3) await etcdV3(etcd.target).put(gone, '{"host":"192.0.2.1"}')
+    else await etcdV2(etcd.target).put(gone, '{"host":"192.0.2.1"}')
+    await inStep()
     const before = (await following.metric('skein_etcd_lists_total'))!
     await proxy.refuse()
     await witness.writeAll(etcd.target)
-    await etcdV3(etcd.target).delete('/skydns/test/skydns/gone/a')
-    await witness.writeAll(etcd.target)
-    await etcdV3(etcd.target).compact(await etcdV3(etcd.target).revision())
+    if (version === 3) {
+      await etcdV3(etcd.target).delete(gone)
+      await witness.writeAll(etcd.target)
+      await etcdV3(etcd.target).compact(await etcdV3(etcd.target).revision())
+    } else {
+      await etcdV2(etcd.target).delete(gone)
+      await witness.writeAll(etcd.target)
+      // v2 remembers the last thousand changes.
+      await etcdV2(etcd.target).putOften('/elsewhere', 1100)
+    }
     await proxy.pass()
-    await inStep(following, etcd.target)
+    await inStep()
     expect(await following.metric('skein_etcd_lists_total')).toBe(before + 1)
     await sleep(1000)
     await expectNoneFailed(witness)
   })
 
   test.each(['same cluster', 'another cluster'] as const)('the data are wiped, and put back: %s', { timeout: 90_000 }, async (which) => {
-    const { etcd, following, witness } = await scene(1)
+    const { etcd, witness, inStep } = await scene(1, version)
     const [member] = etcd.members
     await member!.stop()
     const saved = member!.saveData()
     witness.wiped()
     await etcd.wipe(which)
     await etcd.start()
-    await inStep(following, etcd.target)
+    await inStep()
     expect(await witness.now('n0')).toBe(0)
     await member!.kill()
     witness.restored()
     member!.restoreData(saved)
     await member!.start()
     await witness.write(etcd.target, 'n1')
-    await inStep(following, etcd.target)
+    await inStep()
     await expectNoneFailed(witness)
   })
 
   test('data that were put back have come to the same revision again', { timeout: 90_000 }, async () => {
-    const etcd = closing(await startEtcd())
-    const proxy = closing(await etcdProxy(etcd.members[0]!.port))
-    const following = closing(await follow({ lines: [`endpoint http://127.0.0.1:${proxy.port}`], threads: 2 }))
-    const witness = await Witness.start(following.port)
+    const { etcd, proxy, witness, inStep } = await scene(1, version)
     const [member] = etcd.members
-    await witness.writeAll(etcd.target)
+    const revision = async (): Promise<number> =>
+      version === 3 ? etcdV3(etcd.target).revision() : (await etcdV2(etcd.target).list('/skydns')).index
     await member!.stop()
     const saved = member!.saveData()
     await member!.start()
     await witness.writeAll(etcd.target)
-    await inStep(following, etcd.target)
-    witness.ask()
-    const revision = await etcdV3(etcd.target).revision()
+    await inStep()
+    const before = await revision()
     // Out of reach while its past is written anew.
     await proxy.refuse()
     await member!.kill()
     member!.restoreData(saved)
     await member!.start()
     witness.restored()
-    while ((await etcdV3(etcd.target).revision()) < revision + 5) await witness.write(etcd.target, 'n2')
+    while ((await revision()) < before + 5) await witness.write(etcd.target, 'n2')
     await proxy.pass()
-    await inStep(following, etcd.target)
+    await inStep()
     await expectNoneFailed(witness)
   })
+})
+
+test('several servers on one cluster come to the same answers', { ...needs('etcd'), timeout: 60_000 }, async () => {
+  const { etcd, witness, following } = await scene(3, 3)
+  const others = [
+    closing(await follow({ lines: [`endpoint ${etcd.endpoints.join(' ')}`] })),
+    closing(await follow({ lines: [`endpoint ${etcd.endpoints[2]}`] }))
+  ]
+  for (let round = 0; round < 5; round++) {
+    await witness.writeAll(etcd.members[round % 3]!.target)
+    await sleep(500)
+    const contents = await Promise.all([following, ...others].map((server) => server.content()))
+    for (const content of contents) expect(content).toEqual(contents[0])
+    expect(contents[0]?.size).toBe(16)
+  }
+  await expectNoneFailed(witness)
+})
+
+test('a hundred reloads leave the connections and the watches as they were', { ...needs('etcd'), timeout: 300_000 }, async () => {
+  const { etcd, following, proxy, witness } = await scene(1, 3)
+  const watches = async (): Promise<number> => {
+    const { text } = await callEtcd(etcd.target, 'GET', '/metrics')
+    return Number(/^etcd_debugging_mvcc_watcher_total (\d+)/m.exec(text)?.[1])
+  }
+  await sleep(1000)
+  const before = [proxy.connections(), await watches()]
+  const endpoint = `endpoint http://127.0.0.1:${proxy.port}`
+  // Half of them have the same cluster, half another way to it.
+  for (let round = 0; round < 100; round++)
+    await following.reload([endpoint, round % 2 === 0 ? `ttl ${round + 1}` : `expire ${round + 1}h`])
+  await sleep(3000)
+  expect([proxy.connections(), await watches()]).toEqual(before)
+  await expectNoneFailed(witness)
 })

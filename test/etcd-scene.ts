@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { readAnswer, requestOctets } from '../src/testing.js'
 import { skein, start } from './command.js'
 import type { EtcdTarget } from './etcd-calls.js'
-import { etcdV3 } from './etcd-calls.js'
+import { etcdV2, etcdV3 } from './etcd-calls.js'
 import { freePort, type Running, temporaryFolder } from './processes.js'
 
 /** A server whose store an etcd feeds. */
@@ -114,18 +114,40 @@ function fetched(port: number, path: string): Promise<{ readonly status: number;
   })
 }
 
-/** Waits until the replica has what etcd has below /skydns/, no more and no less. */
-export async function inStep(following: Following, target: EtcdTarget, withinMs = 20_000): Promise<void> {
+/** Waits until the replica has what etcd has below /skydns/ in this version of its API, no more and no less. */
+export async function inStep(
+  following: Following,
+  target: EtcdTarget,
+  { version = 3, withinMs = 20_000 }: InStepOptions = {}
+): Promise<void> {
   let difference = ''
   for (const deadline = Date.now() + withinMs; Date.now() < deadline; await sleep(50)) {
-    difference = await differenceOf(following, target)
+    difference = await differenceOf(following, version === 3 ? await keysOfV3(target) : await keysOfV2(target))
     if (difference === '') return
   }
   throw new Error(`the replica differs from etcd after ${withinMs} ms: ${difference}\n${following.server.output().slice(-3000)}`)
 }
 
-async function differenceOf(following: Following, target: EtcdTarget): Promise<string> {
-  const wanted = new Map((await etcdV3(target).range('/skydns/', 'prefix')).map(({ key, value }) => [key, value]))
+interface InStepOptions {
+  readonly version?: 2 | 3
+  readonly withinMs?: number
+}
+
+async function keysOfV3(target: EtcdTarget): Promise<Map<string, string>> {
+  return new Map((await etcdV3(target).range('/skydns/', 'prefix')).map(({ key, value }) => [key, value]))
+}
+
+async function keysOfV2(target: EtcdTarget): Promise<Map<string, string>> {
+  const found = new Map<string, string>()
+  try {
+    collect(await etcdV2(target).list('/skydns'), found)
+  } catch (error) {
+    if (!String(error).includes('Key not found')) throw error
+  }
+  return found
+}
+
+async function differenceOf(following: Following, wanted: ReadonlyMap<string, string>): Promise<string> {
   const found = await following.content()
   for (const [key, value] of wanted) if (found.get(key) !== value) return `${key} is ${found.get(key)} and should be ${value}`
   for (const key of found.keys()) if (!wanted.has(key)) return `${key} should not be there`
@@ -147,10 +169,11 @@ const TIMEOUT_MS = 1500
 
 /**
  * Names whose two keys always have the same address, that of their version, and somebody who asks for them all the time. An answer with
- * two addresses is half a change.
+ * two addresses is half a change. With v2, which changes one key at a time, each has one key.
  */
 export class Witness {
   readonly names: readonly string[]
+  readonly #api: 2 | 3
   /** For each name when which version was begun to be written; 0: deleted. */
   readonly #written = new Map<string, { readonly version: number; readonly at: number }[]>()
   readonly #heard: Heard[] = []
@@ -162,14 +185,15 @@ export class Witness {
   #version = 0
 
   /** Asks the server on that port, from now on. */
-  static async start(port: number, count = 8): Promise<Witness> {
+  static async start(port: number, api: 2 | 3 = 3, count = 8): Promise<Witness> {
     const socket = createSocket({ type: 'udp4', recvBufferSize: 1 << 20 })
     socket.connect(port, '127.0.0.1')
     await once(socket, 'connect')
-    return new Witness(socket, count)
+    return new Witness(socket, api, count)
   }
 
-  private constructor(socket: Socket, count: number) {
+  private constructor(socket: Socket, api: 2 | 3, count: number) {
+    this.#api = api
     this.names = Array.from({ length: count }, (_, index) => `n${index}`)
     this.#socket = socket
     socket.on('message', (octets: Buffer) => this.#hear(octets))
@@ -186,7 +210,9 @@ export class Witness {
       this.#note(name, version)
       const value = JSON.stringify({ host: addressOf(version) })
       try {
-        await etcdV3(target).putAll(['a', 'b'].map((key) => [`/skydns/test/skydns/${name}/${key}`, value] as const))
+        const path = `/skydns/test/skydns/${name}`
+        if (this.#api === 2) await etcdV2(target).put(`${path}/a`, value)
+        else await etcdV3(target).putAll(['a', 'b'].map((key) => [`${path}/${key}`, value] as const))
         return version
       } catch (error) {
         if (tries === 10) throw error

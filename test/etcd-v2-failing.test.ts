@@ -5,7 +5,7 @@ import { type Certificates, makeCertificates } from './certificates.js'
 import { type Etcd, startEtcd } from './etcd.js'
 import { enableAuthV2, etcdV2 } from './etcd-calls.js'
 import { type EtcdProxy, etcdProxy } from './etcd-proxy.js'
-import { clientOf, failure, listed, watching } from './etcd-v2-scene.js'
+import { clientOf, eventually, failure, listed, watching } from './etcd-v2-scene.js'
 import { freePort } from './processes.js'
 import { needs } from './tools.js'
 
@@ -25,7 +25,7 @@ describe('where the network fails, a client of v2', needs('etcd'), () => {
   let etcd: Etcd
   let proxy: EtcdProxy
   let endpoint: string
-  const quick = { callMs: 400, quietMs: 800 }
+  const quick = { callMs: 800, quietMs: 2_000 }
 
   beforeAll(async () => {
     etcd = await startEtcd()
@@ -42,8 +42,8 @@ describe('where the network fails, a client of v2', needs('etcd'), () => {
     const client = clientOf(endpoint, '/', {}, quick)
     proxy.hang()
     const before = performance.now()
-    expect(await failure(ask(client))).toBe('unreachable: no answer within 400 ms')
-    expect(performance.now() - before).toBeLessThan(1_000)
+    expect(await failure(ask(client))).toBe('unreachable: no answer within 800 ms')
+    expect(performance.now() - before).toBeLessThan(2_000)
     client.close()
     proxy.cut()
     await proxy.pass()
@@ -70,7 +70,7 @@ describe('where the network fails, a client of v2', needs('etcd'), () => {
 
   test.each<['cut' | 'hang', string]>([
     ['cut', 'unreachable: the connection was lost'],
-    ['hang', 'unreachable: no answer within 400 ms']
+    ['hang', 'unreachable: no answer within 800 ms']
   ])('gives nothing of a list whose answer is %s in the midst', async (what, words) => {
     await etcdV2(etcd.target).put('/large', 'x'.repeat(500_000))
     const client = clientOf(endpoint, '/large', {}, quick)
@@ -89,24 +89,25 @@ describe('where the network fails, a client of v2', needs('etcd'), () => {
     const asked = listed(client)
     for (let part = 0; part < 4; part++) {
       await proxy.after(70_000, 'hang')
-      await sleep(200)
+      await sleep(300)
       await proxy.pass()
     }
     expect((await asked).entries).toHaveLength(1)
     client.close()
   })
 
-  test.each<[string, (proxy: EtcdProxy, etcd: Etcd) => unknown, string]>([
-    ['is cut', (proxy) => proxy.cut(), 'the connection was lost'],
-    ['hangs', (proxy) => proxy.hang(), 'no answer within 200 ms'],
-    ['leads to an etcd that is frozen', (_, etcd) => etcd.members[0]!.freeze(), 'no answer within 200 ms']
+  test.each<[string, (proxy: EtcdProxy, etcd: Etcd) => unknown, RegExp]>([
+    ['is cut', (proxy) => proxy.cut(), /^the connection was (lost|closed without an answer)$/],
+    ['hangs', (proxy) => proxy.hang(), /^no answer within 500 ms$/],
+    ['leads to an etcd that is frozen', (_, etcd) => etcd.members[0]!.freeze(), /^no answer within 500 ms$/]
   ])('loses a watch whose connection %s', async (_, fail, words) => {
     const client = clientOf(endpoint, '/lost', {}, quick)
     const watch = watching(client, (await client.position()).revision)
-    await sleep(100)
+    await sleep(300)
     await fail(proxy, etcd)
     const { kind, message } = await watch.lost
-    expect([kind, message]).toEqual(['unreachable', words])
+    expect(kind).toBe('unreachable')
+    expect(message).toMatch(words)
     client.close()
     etcd.members[0]!.thaw()
     proxy.cut()
@@ -114,14 +115,14 @@ describe('where the network fails, a client of v2', needs('etcd'), () => {
   })
 
   test('misses nothing where only the connection that waits is dead', async () => {
-    const client = clientOf(endpoint, '/dead', {}, quick)
+    const client = clientOf(endpoint, '/dead')
     const watch = watching(client, (await client.position()).revision)
     await sleep(100)
     proxy.hangWhere(/wait=true/)
     await etcdV2(etcd.target).put('/dead/a', '1')
-    await expect.poll(() => watch.told, { timeout: 3_000 }).toEqual(['put /dead/a=1'])
+    await eventually(() => watch.told).toEqual(['put /dead/a=1'])
     client.close()
-    await expect.poll(() => proxy.connections()).toBe(0)
+    await eventually(() => proxy.connections()).toBe(0)
   })
 
   test('asks over a new connection, where one that it had was dead', async () => {
@@ -129,20 +130,21 @@ describe('where the network fails, a client of v2', needs('etcd'), () => {
     await Promise.all([client.position(), client.position(), client.position()])
     expect(proxy.connections()).toBe(3)
     proxy.hangWhere(/GET/)
-    expect(await failure(client.position())).toBe('unreachable: no answer within 400 ms')
+    expect(await failure(client.position())).toBe('unreachable: no answer within 800 ms')
     expect((await client.position()).revision).toBeGreaterThan(0)
     client.close()
     proxy.cut()
   })
 
   test('keeps one connection and no more of a watch where nothing changes', async () => {
-    const client = clientOf(endpoint, '/quiet', {}, { callMs: 400, quietMs: 100 })
+    const client = clientOf(endpoint, '/quiet', {}, quick)
     const watch = watching(client, (await client.position()).revision)
-    await sleep(1_000)
+    // Two checks.
+    await sleep(3_000)
     expect(proxy.connections()).toBe(2)
     expect(watch.told).toEqual([])
     client.close()
-    await expect.poll(() => proxy.connections()).toBe(0)
+    await eventually(() => proxy.connections()).toBe(0)
   })
 
   test('sees what a restart of etcd does, and reads on afterwards', async () => {
@@ -161,7 +163,7 @@ describe('where the network fails, a client of v2', needs('etcd'), () => {
     expect(back.revision).toBeGreaterThanOrEqual(revision)
     const again = watching(client, revision)
     await etcdV2(etcd.target).put('/restart/b', '1')
-    await expect.poll(() => again.told).toEqual(['put /restart/b=1'])
+    await eventually(() => again.told).toEqual(['put /restart/b=1'])
     client.close()
   })
 
@@ -183,7 +185,7 @@ describe('where the network fails, a client of v2', needs('etcd'), () => {
   test('says that a cluster without a leader does not answer', async () => {
     const cluster = await startEtcd({ size: 3 })
     const leader = await cluster.leader()
-    const client = clientOf(leader.endpoint, '/a')
+    const client = clientOf(leader.endpoint, '/a', {}, { callMs: 2_000, quietMs: 2_000 })
     const watch = watching(client, (await client.position()).revision)
     await Promise.all(cluster.members.filter((member) => member !== leader).map((member) => member.kill()))
     expect((await watch.lost).kind).toBe('unreachable')
@@ -209,7 +211,7 @@ describe("with v2's users, a client", needs('etcd'), () => {
     await client.put(Buffer.from('/skydns/a'), Buffer.from('1'), 50)
     expect((await listed(client)).entries).toHaveLength(1)
     expect(await client.remaining('/skydns/a')).toBeGreaterThan(40_000)
-    await expect.poll(() => watch.told).toEqual(['put /skydns/a=1 on /skydns/a'])
+    await eventually(() => watch.told).toEqual(['put /skydns/a=1 on /skydns/a'])
     expect(await client.delete(Buffer.from('/skydns/a'), false)).toBe(true)
     client.close()
   })
@@ -317,7 +319,7 @@ describe('with TLS, a client of v2', needs('etcd', 'openssl'), () => {
     const client = clientOf(demanding.target.endpoint, '/a', { tls: tlsOf('authority', 'client') })
     const watch = watching(client, (await client.position()).revision)
     await client.put(Buffer.from('/a/b'), Buffer.from('1'))
-    await expect.poll(() => watch.told).toEqual(['put /a/b=1'])
+    await eventually(() => watch.told).toEqual(['put /a/b=1'])
     client.close()
   })
 })

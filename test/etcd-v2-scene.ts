@@ -1,3 +1,4 @@
+import { expect } from 'vitest'
 import {
   type EtcdClient,
   type EtcdEntry,
@@ -11,7 +12,7 @@ import type { EtcdSource } from '../src/store/etcd/source.js'
 import { etcd2 } from '../src/store/etcd/v2.js'
 
 /** Long enough for a busy machine, short enough for a test of what hangs. */
-export const patience: EtcdPatience = { callMs: 1500, quietMs: 2000 }
+const patience: EtcdPatience = { callMs: 4_000, quietMs: 6_000 }
 
 /** A client of v2 of what is below the path. */
 export function clientOf(endpoint: string, path: string, source: Partial<EtcdSource> = {}, how: EtcdPatience = patience): EtcdClient {
@@ -59,6 +60,11 @@ export function watching(client: EtcdClient, revision: number): Watching {
     }
   })
   return { told, events, revisions, lost, cancel: () => watch.cancel() }
+}
+
+/** An expectation of what comes to be, on a busy machine too. */
+export function eventually(what: () => unknown): ReturnType<typeof expect.poll> {
+  return expect.poll(what, { timeout: 10_000, interval: 20 })
 }
 
 /** An entry on a line, with what its life hangs on. */

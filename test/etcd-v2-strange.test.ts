@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { startEtcd } from './etcd.js'
-import { clientOf, failure, listed, watching } from './etcd-v2-scene.js'
+import { clientOf, eventually, failure, listed, watching } from './etcd-v2-scene.js'
 import { needs } from './tools.js'
 
 const headers = (index: number) => ({
@@ -107,7 +107,7 @@ test('asks again, and not without a pause, where a wait ends without an answer',
   const client = clientOf(server.endpoint, '/')
   const before = performance.now()
   const watch = watching(client, 7)
-  await expect.poll(() => watch.told[0]).toBe('put /a=1')
+  await eventually(() => watch.told[0]).toBe('put /a=1')
   expect(performance.now() - before).toBeGreaterThan(500)
   expect(asked.slice(0, 4)).toEqual(Array(4).fill('/v2/keys/?wait=true&recursive=true&waitIndex=8'))
   client.close()
@@ -122,12 +122,12 @@ test('is lost where a change comes after it was told that there was none', async
     reply.writeHead(200, headers(index)).flushHeaders()
     return late.push(reply)
   })
-  const client = clientOf(server.endpoint, '/', {}, { callMs: 200, quietMs: 200 })
+  const client = clientOf(server.endpoint, '/', {}, { callMs: 1_000, quietMs: 1_000 })
   const watch = watching(client, 7)
-  await expect.poll(() => late.length).toBe(1)
+  await eventually(() => late.length).toBe(1)
   index = 9
-  await expect.poll(() => late.length).toBe(2)
-  await expect.poll(() => watch.revisions).toEqual([9])
+  await eventually(() => late.length).toBe(2)
+  await eventually(() => watch.revisions).toEqual([9])
   late[1]!.end(JSON.stringify({ action: 'set', node: { key: '/a', value: '1', modifiedIndex: 8 } }))
   const { kind, message } = await watch.lost
   expect([kind, message]).toEqual(['compacted', 'the change 8 came after 9'])

@@ -136,6 +136,17 @@ describe('a client of an etcd v3 with TLS', needs('etcd', 'openssl'), () => {
     expect(warnings).toEqual([])
   })
 
+  test('says that certificates cannot be read, before it is asked', async () => {
+    const { authority, client, wrongClient } = await makeCertificates()
+    const rows: EtcdTls[] = [
+      { authority: authority.certificate, certificate: 'nonsense', key: client.key },
+      { authority: authority.certificate, certificate: client.certificate, key: wrongClient.key }
+    ]
+    for (const tls of rows) {
+      expect(() => clientOf('https://127.0.0.1:1', { tls })).toThrow(/^cannot use TLS with the certificates or the key: [^\n]+$/)
+    }
+  })
+
   test('takes no certificate for another name', async () => {
     const { authority, elsewhere } = await makeCertificates()
     const etcd = await start({ tls: { server: elsewhere, authority } })

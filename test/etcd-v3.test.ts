@@ -81,9 +81,11 @@ describe('a client of etcd v3', needs('etcd'), () => {
   test('tells of puts, deletes, leases and transactions below the path, each once and in order', async () => {
     const client = at('/watch')
     const { revision } = await client.position()
-    const watch = watched(client, revision)
+    // The store has come further than the events of the first response.
     await v3.put('/watch/a', 'one')
     await v3.put('/watchx', 'beside')
+    const watch = watched(client, revision)
+    await expect.poll(() => watch.batches.length).toBe(1)
     const lease = await v3.grant(60)
     await v3.put('/watch/b', 'leased', lease)
     const put = (key: string) => ({ requestPut: { key: octets(key).toString('base64'), value: '' } })

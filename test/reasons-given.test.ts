@@ -2,7 +2,13 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { parseCorefile } from '../src/corefile/parser.js'
 import { REASONS } from '../src/message/reasons.js'
+import { systemClock } from '../src/process/clock.js'
+import { buildInstance } from '../src/process/instance.js'
+import { PromRegistry } from '../src/process/metrics.js'
+import { Sharing } from '../src/process/shares.js'
+import { ProcessStores } from '../src/process/stores.js'
 import type { Key } from '../src/store/key.js'
 import { keyOfPath } from '../src/store/key.js'
 import type { Entry } from '../src/store/store.js'
@@ -15,9 +21,10 @@ import {
   replyTo,
   requestOctets,
   serverOf,
-  type TestServer
+  TestLog,
+  TestServer
 } from '../src/testing.js'
-import { temporaryFolder } from './processes.js'
+import { freePort, temporaryFolder } from './processes.js'
 
 const folder = temporaryFolder()
 let server: TestServer | undefined
@@ -74,6 +81,8 @@ interface Case {
   /** Stops the server while it is asked. */
   readonly stops?: true
   readonly breaks?: true
+  /** With the stores of a process, and what feeds them, in place of the one in memory. */
+  readonly feeds?: true
   /** Of the header, instead of a query's. */
   readonly flags?: number
   /** Makes a request of a query. */
@@ -101,6 +110,12 @@ const CASES: Readonly<Record<string, Case>> = {
   'no-such-name': { lines: ETCD, question: 'no.test. A', rcode: 'NXDOMAIN' },
   nodata: { lines: ETCD, question: 'web.test. AAAA', rcode: 'NOERROR' },
   'not-implemented': { lines: 'whoami', question: 'a. A', rcode: 'NOTIMP', flags: 0x1000 },
+  'not-ready': {
+    lines: 'etcd test {\nstore replica\nendpoint http://127.0.0.1:FREE\n}',
+    question: 'web.test. A',
+    rcode: 'REFUSED',
+    feeds: true
+  },
   'not-served': { lines: '', question: 'a. A', rcode: 'REFUSED' },
   stopping: { lines: 'forward . 127.0.0.1:SILENT', question: 'www.example.org. A', rcode: 'SERVFAIL', stops: true },
   'store-failed': { lines: ETCD, question: 'web.test. A', rcode: 'SERVFAIL', breaks: true },
@@ -111,6 +126,16 @@ const CASES: Readonly<Record<string, Case>> = {
   'too-many': { lines: ETCD, question: 'n5.*.big.test. A', rcode: 'SERVFAIL' },
   'upstream-failed': { lines: `forward . ${NOBODY}`, question: 'www.example.org. A', rcode: 'SERVFAIL' },
   whoami: { lines: 'whoami', question: 'a. A', rcode: 'NOERROR' }
+}
+
+/** A server with stores of its own: what is to feed them begins when it starts. */
+async function serverWithStores(corefile: string, file: string): Promise<TestServer> {
+  const [log, metrics] = [new TestLog(), new PromRegistry()]
+  const stores = new ProcessStores({ clock: systemClock, log, metrics })
+  const services = { log, clock: systemClock, random: { below: () => 0 }, metrics, stores, shares: new Sharing(), version: 'Skein-test' }
+  const instance = await buildInstance(parseCorefile(corefile, file).blocks, { services, file, defaultPort: 53 })
+  await instance.start()
+  return new TestServer(instance, log, metrics)
 }
 
 /** Without EDNS it has no version. */
@@ -127,9 +152,14 @@ describe('a client is told, and so is the log,', () => {
       .filter(isThere)
   )(
     '%s (with EDNS: %s)',
-    async (reason, hasEdns, { lines, question, rcode, before, stops, breaks, flags = 0, change = (octets) => octets }) => {
-      const corefile = `. {\nlog . "{why}"\n${lines}\n}`.replace('PORT', `${upstream.port}`).replace('SILENT', `${silent.port}`)
-      server = await serverOf(corefile, { services: store, file: join(folder.path, 'Corefile') })
+    async (reason, hasEdns, { lines, question, rcode, before, stops, breaks, feeds, flags = 0, change = (octets) => octets }) => {
+      const ports = { PORT: upstream.port, SILENT: silent.port, FREE: await freePort('127.0.0.1') }
+      const corefile = Object.entries(ports).reduce(
+        (text, [name, port]) => text.replace(name, `${port}`),
+        `. {\nlog . "{why}"\n${lines}\n}`
+      )
+      const file = join(folder.path, 'Corefile')
+      server = feeds ? await serverWithStores(corefile, file) : await serverOf(corefile, { services: store, file })
       if (before !== undefined) await server.ask(before)
       store.isBroken = breaks === true
       const asked = server.exchange(change(requestOctets(question, { flags, ...(hasEdns && { edns: 1232 }) })))

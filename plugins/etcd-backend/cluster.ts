@@ -95,13 +95,9 @@ function readEndpoint(at: Directive, text: string): string {
   const url = /^[a-z]+:\/\//i.test(text) ? text : `http://${text}`
   if (!URL.canParse(url)) return wrong()
   const { protocol, hostname, port, username, password, pathname, search, hash } = new URL(url)
-  if (
-    !['http:', 'https:'].includes(protocol) ||
-    hostname === '' ||
-    pathname !== '/' ||
-    [search, hash, username, password].some((part) => part !== '')
-  )
-    return wrong()
+  // What stands there is a secret.
+  if (username !== '' || password !== '') at.fail(`expected a URL without user and password, and those as \`credentials USER PASSWORD\``)
+  if (!['http:', 'https:'].includes(protocol) || hostname === '' || pathname !== '/' || search !== '' || hash !== '') return wrong()
   // A port that is the scheme's own is left out by URL.
   const given = port !== '' ? port : (/:(\d+)\/?$/.exec(url)?.[1] ?? DEFAULT_PORT)
   return `${protocol}//${hostname}:${given}`

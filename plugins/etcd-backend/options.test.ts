@@ -1,6 +1,8 @@
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { serverOf } from 'skein/testing'
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { schema } from './options.js'
 
 const etcd = (options: string, zones = ''): string => `. {\n  etcd ${zones} {\n    store\n    ${options}\n  }\n}`
@@ -45,16 +47,146 @@ describe('an option does what it says', () => {
   })
 })
 
-const EMBEDDED = 'is not supported yet, expected `store [DIR]`, the embedded store'
-const NOT_YET = `a store fed from an etcd server ${EMBEDDED}`
+const folder = mkdtempSync(join(tmpdir(), 'skein-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+const pem = (what: string): string => `-----BEGIN ${what}-----\nMAo=\n-----END ${what}-----\n`
+const PEM = { 'ca.crt': pem('CERTIFICATE'), 'skein.crt': pem('CERTIFICATE'), 'skein.key': pem('PRIVATE KEY') }
+for (const [name, text] of Object.entries({ ...PEM, 'notes.txt': 'none\n' })) writeFileSync(join(folder, name), text)
+
+/** What feeds the store of an `etcd` with these options, and its store and keys API. */
+async function fedBy(...options: string[]) {
+  const corefile = `. {\n  etcd {\n${options.map((option) => `    ${option}\n`).join('')}  }\n}`
+  const server = await serverOf(corefile, { file: join(folder, 'Corefile') })
+  const [store] = server.instance.blocks[0]!.scope.stores
+  await server.stop()
+  return store!.options
+}
+
+describe('the members of a cluster are', () => {
+  test.each<[string, string[]]>([
+    ['etcd', ['http://etcd:2379']],
+    ['http://etcd', ['http://etcd:2379']],
+    ['http://etcd/', ['http://etcd:2379']],
+    ['http://etcd:80 etcd:1', ['http://etcd:80', 'http://etcd:1']],
+    ['HTTPS://Etcd.Example:443', ['https://etcd.example:443']],
+    ['https://etcd', ['https://etcd:2379']],
+    ['192.0.2.1 192.0.2.2:4001', ['http://192.0.2.1:2379', 'http://192.0.2.2:4001']],
+    ['http://[::1] [2001:db8::1]:4001', ['http://[::1]:2379', 'http://[2001:db8::1]:4001']],
+    ['etcd http://etcd:2379 http://ETCD/', ['http://etcd:2379']]
+  ])('with endpoint %s', async (urls, endpoints) => {
+    expect((await fedBy(`endpoint ${urls}`)).etcd?.endpoints).toEqual(endpoints)
+  })
+})
+
+describe('a cluster is reached as the options say,', () => {
+  const LEFT_OUT = { version: 3, endpoints: ['http://localhost:2379'], path: '/skydns', expireMs: 86_400_000 }
+
+  test.each<[string, string[], object | undefined]>([
+    ['nothing', [], LEFT_OUT],
+    ['a path', ['path a//b/'], { ...LEFT_OUT, path: '/a/b' }],
+    ['a path for all keys', ['path /'], { ...LEFT_OUT, path: '' }],
+    ['a path in UTF-8', ['path /é'], { ...LEFT_OUT, path: '/é' }],
+    ['the other version', ['version 2', 'expire 1m'], { ...LEFT_OUT, version: 2, expireMs: 60_000 }],
+    ['user and password', ['credentials skein "hush hush"'], { ...LEFT_OUT, credentials: { user: 'skein', password: 'hush hush' } }],
+    ['tls without files', ['tls'], { ...LEFT_OUT, tls: {} }],
+    ['tls with one file', ['tls ca.crt'], { ...LEFT_OUT, tls: { authority: PEM['ca.crt'] } }],
+    ['tls with two', ['tls skein.crt skein.key'], { ...LEFT_OUT, tls: { certificate: PEM['skein.crt'], key: PEM['skein.key'] } }],
+    [
+      'tls with three',
+      ['tls skein.crt skein.key ca.crt'],
+      { ...LEFT_OUT, tls: { certificate: PEM['skein.crt'], key: PEM['skein.key'], authority: PEM['ca.crt'] } }
+    ],
+    ['a store and no endpoint', ['store'], undefined],
+    ['a store and no endpoint, with TTLs of leases', ['store', 'min-lease-ttl 5', 'max-lease-ttl 1h'], undefined],
+    ['a store and an endpoint', ['store', 'endpoint etcd'], { ...LEFT_OUT, endpoints: ['http://etcd:2379'] }]
+  ])('%s', async (_title, options, source) => {
+    expect((await fedBy(...options)).etcd).toEqual(source)
+  })
+
+  test.each<[string[], string]>([
+    [['store'], '127.0.0.1:4001'],
+    [['store', 'endpoint etcd'], 'off'],
+    [[], 'off'],
+    [['api 127.0.0.1:4001'], '127.0.0.1:4001']
+  ])('and %j has its keys API at %s', async (options, api) => {
+    expect((await fedBy(...options)).api).toBe(api)
+  })
+})
+
+const URL_EXPECTED = 'expected a URL such as http://127.0.0.1:2379, https://etcd.example:2379 or http://[::1]:2379'
+const DURATION = 'a duration such as 30s or 5m'
+const LEASE = `${DURATION}, at least 0s, at most 2147483647s`
+const EXPIRE = `${DURATION}, at least 1s, at most 8760h`
+const TOO = 'says how etcd is reached, expected `endpoint URL…` too'
 
 describe('a wrong line is an error with file and line', () => {
   test.each([
-    ['etcd', `Corefile:2: etcd: ${NOT_YET}`],
-    ['etcd {\n  }', `Corefile:2: etcd: ${NOT_YET}`],
-    ['etcd {\n    path /skydns\n  }', `Corefile:2: etcd: ${NOT_YET}`],
-    ['etcd {\n    store\n    endpoint http://127.0.0.1:2379\n  }', `Corefile:4: etcd: endpoint: ${EMBEDDED}`],
-    ['etcd {\n    tls\n    credentials a b\n  }', `Corefile:3: etcd: tls: ${EMBEDDED}`],
+    ['etcd {\n    endpoint\n  }', 'Corefile:3: etcd: endpoint: expected a URL such as http://127.0.0.1:2379, not nothing'],
+    ['etcd {\n    endpoint ftp://etcd\n  }', `Corefile:3: etcd: endpoint: ${URL_EXPECTED}, not "ftp://etcd"`],
+    ['etcd {\n    endpoint http://\n  }', `Corefile:3: etcd: endpoint: ${URL_EXPECTED}, not "http://"`],
+    ['etcd {\n    endpoint http:etcd\n  }', `Corefile:3: etcd: endpoint: ${URL_EXPECTED}, not "http:etcd"`],
+    ['etcd {\n    endpoint unix:///run/etcd\n  }', `Corefile:3: etcd: endpoint: ${URL_EXPECTED}, not "unix:///run/etcd"`],
+    ['etcd {\n    endpoint http://etcd/v3\n  }', `Corefile:3: etcd: endpoint: ${URL_EXPECTED}, not "http://etcd/v3"`],
+    ['etcd {\n    endpoint http://etcd?a\n  }', `Corefile:3: etcd: endpoint: ${URL_EXPECTED}, not "http://etcd?a"`],
+    ['etcd {\n    endpoint http://etcd:65536\n  }', `Corefile:3: etcd: endpoint: ${URL_EXPECTED}, not "http://etcd:65536"`],
+    ['etcd {\n    endpoint etcd:http\n  }', `Corefile:3: etcd: endpoint: ${URL_EXPECTED}, not "etcd:http"`],
+    ['etcd {\n    endpoint ::1\n  }', `Corefile:3: etcd: endpoint: ${URL_EXPECTED}, not "::1"`],
+    ['etcd {\n    endpoint [::1\n  }', `Corefile:3: etcd: endpoint: ${URL_EXPECTED}, not "[::1"`],
+    ['etcd {\n    endpoint a%20b\n  }', `Corefile:3: etcd: endpoint: ${URL_EXPECTED}, not "a%20b"`],
+    ['etcd {\n    endpoint "http://etcd#a"\n  }', `Corefile:3: etcd: endpoint: ${URL_EXPECTED}, not "http://etcd#a"`],
+    ['etcd {\n    endpoint ""\n  }', `Corefile:3: etcd: endpoint: ${URL_EXPECTED}, not ""`],
+    ['etcd {\n    endpoint localhost:2379, localhost:2380\n  }', `Corefile:3: etcd: endpoint: ${URL_EXPECTED}, not "localhost:2379,"`],
+    ['etcd {\n    endpoint a\n    endpoint b\n  }', 'Corefile:4: etcd: endpoint: stands in line 3 already, expected it once'],
+    [
+      'etcd {\n    endpoint http://a b https://c\n  }',
+      'Corefile:3: etcd: endpoint: http://a:2379 and https://c:2379 differ in their scheme, expected https:// for all members or for none'
+    ],
+    ['etcd {\n    version\n  }', 'Corefile:3: etcd: version: expected NUMBER: one of 2, 3'],
+    ['etcd {\n    version 4\n  }', 'Corefile:3: etcd: version: expected one of 2, 3, not "4"'],
+    ['etcd {\n    credentials\n  }', 'Corefile:3: etcd: credentials: expected USER PASSWORD: a text, then a text'],
+    ['etcd {\n    credentials skein\n  }', 'Corefile:3: etcd: credentials: expected PASSWORD after "skein": a text'],
+    [
+      'etcd {\n    endpoint https://etcd\n    tls a b c d\n  }',
+      'Corefile:4: etcd: tls: expected CA, or CERT KEY, or CERT KEY CA, not 4 files'
+    ],
+    [
+      'etcd {\n    endpoint https://etcd\n    tls notes.txt\n  }',
+      'Corefile:4: etcd: tls: "notes.txt" holds no PEM text, expected the certificate of an authority'
+    ],
+    [
+      'etcd {\n    endpoint https://etcd\n    tls notes.txt skein.key\n  }',
+      'Corefile:4: etcd: tls: "notes.txt" holds no PEM text, expected a certificate'
+    ],
+    [
+      'etcd {\n    endpoint https://etcd\n    tls skein.crt notes.txt\n  }',
+      'Corefile:4: etcd: tls: "notes.txt" holds no PEM text, expected a private key'
+    ],
+    [
+      'etcd {\n    endpoint https://etcd\n    tls skein.crt skein.key notes.txt\n  }',
+      'Corefile:4: etcd: tls: "notes.txt" holds no PEM text, expected the certificate of an authority'
+    ],
+    [
+      'etcd {\n    endpoint https://etcd\n    tls skein.crt skein.key nothere.crt\n  }',
+      'Corefile:2: etcd: cannot read nothere.crt: there is no such file'
+    ],
+    ['etcd {\n    endpoint https://etcd\n    tls .\n  }', 'Corefile:2: etcd: cannot read .: it is a folder'],
+    ['etcd {\n    min-lease-ttl\n  }', `Corefile:3: etcd: min-lease-ttl: expected SECONDS: ${LEASE}`],
+    ['etcd {\n    min-lease-ttl -1\n  }', `Corefile:3: etcd: min-lease-ttl: expected ${LEASE}, not "-1"`],
+    ['etcd {\n    max-lease-ttl 2147483648\n  }', `Corefile:3: etcd: max-lease-ttl: expected ${LEASE}, not "2147483648"`],
+    ['etcd {\n    min-lease-ttl 86401\n  }', 'Corefile:3: etcd: min-lease-ttl: expected at most the 86400 s of max-lease-ttl, not 86401 s'],
+    [
+      'etcd {\n    max-lease-ttl 5s\n    min-lease-ttl 6\n  }',
+      'Corefile:4: etcd: min-lease-ttl: expected at most the 5 s of max-lease-ttl, not 6 s'
+    ],
+    ['etcd {\n    expire 30\n  }', `Corefile:3: etcd: expire: expected ${EXPIRE}, not "30"`],
+    ['etcd {\n    expire 999ms\n  }', `Corefile:3: etcd: expire: expected ${EXPIRE}, not "999ms"`],
+    ['etcd {\n    expire 8761h\n  }', `Corefile:3: etcd: expire: expected ${EXPIRE}, not "8761h"`],
+    ['etcd {\n    store\n    version 3\n  }', `Corefile:4: etcd: version: ${TOO}`],
+    ['etcd {\n    store\n    credentials skein hush-hush\n  }', `Corefile:4: etcd: credentials: ${TOO}`],
+    ['etcd {\n    store\n    tls\n  }', `Corefile:4: etcd: tls: ${TOO}`],
+    ['etcd {\n    store\n    expire 1h\n  }', `Corefile:4: etcd: expire: ${TOO}`],
+    ['etcd {\n    no_apex_fallback on\n  }', 'Corefile:3: etcd: no_apex_fallback: expected no argument, not "on"'],
+    ['etcd {\n    min_lease_ttl 5\n  }', 'Corefile:3: etcd: unknown option "min_lease_ttl", did you mean min-lease-ttl?'],
     [
       'etcd a..b {\n    store\n  }',
       'Corefile:2: etcd: "a..b": no domain name: an empty label in the name "a..b", expected one such as example.org'
@@ -104,7 +236,12 @@ describe('a wrong line is an error with file and line', () => {
       'Corefile:5: etcd: may stand only once in a server block, and stands in line 2 already'
     ]
   ])('%j', async (block, message) => {
-    await expect(serverOf(`. {\n  ${block}\n}`)).rejects.toMatchObject({ code: 'SKEIN_CONFIG', message: expect.stringContaining(message) })
+    const corefile = `. {\n  ${block}\n}`
+    const told = message.replace('Corefile:', `${join(folder, 'Corefile')}:`)
+    await expect(serverOf(corefile, { file: join(folder, 'Corefile') })).rejects.toMatchObject({
+      code: 'SKEIN_CONFIG',
+      message: expect.stringContaining(told)
+    })
   })
 })
 
@@ -134,17 +271,22 @@ describe('a zone without room for the names of its SOA is an error with file and
   })
 })
 
-test.each(['token 1234567', 'token "1234 5678"', 'token 1234 5678'])(
-  '%j is a secret, and is not told to whoever reads the message',
-  async (line) => {
-    const problem = serverOf(`. {\n  etcd {\n    store\n    ${line}\n  }\n}`)
-    await expect(problem).rejects.toThrow(/^Corefile:4: etcd: token: expected (?!.*\d{4})/)
-  }
-)
+test.each([
+  'token 1234567',
+  'token "1234 5678"',
+  'token 1234 5678',
+  'credentials 1234 12345678 1234',
+  'credentials a b 1234',
+  'endpoint http://skein:12345678@etcd.example',
+  'endpoint skein:12345678@etcd.example'
+])('%j is a secret, and is not told to whoever reads the message', async (line) => {
+  const problem = serverOf(`. {\n  etcd {\n    store\n    ${line}\n  }\n}`)
+  await expect(problem).rejects.toThrow(/^Corefile:4: etcd: \w+: expected (?!.*\d{4})/)
+})
 
 test('the README shows the syntax of all options that there are', async () => {
   const readme = readFileSync(new URL('../../../plugins/etcd-backend/README.md', import.meta.url), 'utf8')
-  const syntax = [...readme.slice(0, readme.indexOf('The key')).matchAll(/^ {2}(\w+)/gm)].map(([, name]) => name)
+  const syntax = [...readme.slice(0, readme.indexOf('The key')).matchAll(/^ {2}([\w-]+)/gm)].map(([, name]) => name)
   const known = Object.entries(schema.options).flatMap(([name, option]) => ('status' in option ? [] : [name]))
   expect(new Set(syntax)).toEqual(new Set(known))
 })

@@ -95,8 +95,11 @@ export class StubZones {
       const entries = reading.subtree(key, MOST_KEYS + 1)
       if (entries.length > MOST_KEYS) problems.push(`more than ${MOST_KEYS} keys are below ${shown(shownKey(key))}; the rest is left out`)
       for (const entry of entries.slice(0, MOST_KEYS)) {
-        if (entry.expires !== undefined && entry.expires <= this.#host.clock.now()) continue
-        until = Math.min(until, entry.expires ?? until)
+        // What is fed goes when its feeder says so, and its time is when it may be renewed.
+        if (store.feed === undefined && entry.expires !== undefined) {
+          if (entry.expires <= this.#host.clock.now()) continue
+          until = Math.min(until, entry.expires)
+        }
         const problem = this.#take(entry, key.length, zones)
         if (problem !== undefined) problems.push(`the stub zone at ${shown(shownKey(entry.key))} ${problem}; it is left out`)
       }

@@ -166,7 +166,7 @@ test.each([
   [90_000, '90s'],
   [3_600_000, '1h'],
   [5_400_000, '90m'],
-  [0, '0ms']
+  [0, '0s']
 ])('%s ms are shown as %s, and read again as the same', (milliseconds, text) => {
   expect(shownDuration(milliseconds)).toBe(text)
   expect(durationMs(text)).toBe(milliseconds)

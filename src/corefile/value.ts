@@ -86,5 +86,5 @@ export function durationMs(text: string): number | undefined {
 export function shownDuration(ms: number): string {
   if (ms >= 3_600_000 && ms % 3_600_000 === 0) return `${ms / 3_600_000}h`
   if (ms >= 60_000 && ms % 60_000 === 0) return `${ms / 60_000}m`
-  return ms >= 1000 ? `${ms / 1000}s` : `${ms}ms`
+  return ms === 0 || ms >= 1000 ? `${ms / 1000}s` : `${ms}ms`
 }

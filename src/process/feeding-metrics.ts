@@ -14,7 +14,12 @@ const TOLD: readonly Told[] = [
   ],
   ['skein_etcd_events_total', 'counter', 'Changes of keys that etcd has told of.', (n) => n.get('events')],
   ['skein_etcd_lists_total', 'counter', 'Times that all keys were listed.', (n) => n.get('lists')],
-  ['skein_etcd_connections_total', 'counter', 'Times that an endpoint was connected to.', (n) => n.get('connections')],
+  [
+    'skein_etcd_connections_total',
+    'counter',
+    'Times that a connection to an endpoint was begun, whether it came about or not.',
+    (n) => n.get('connections')
+  ],
   ['skein_etcd_keys', 'gauge', 'Keys of etcd in the replica, the bad ones too.', (n) => n.get('keys')],
   ['skein_etcd_leased_keys', 'gauge', 'Keys that vanish unless somebody renews their lease.', (n) => n.get('lives')],
   ['skein_etcd_bad_keys', 'gauge', 'Keys that are left out of answers; `skein kv bad` lists them.', (n) => n.get('bad')],

@@ -19,7 +19,7 @@ export interface FeedingOptions {
   readonly report: (error: unknown) => void
 }
 
-/** A start waits so long for the cluster: whoever asks at once gets an answer and no refusal then. */
+/** A start without anything of before waits so long for the cluster: whoever asks at once gets an answer and no refusal then. */
 const START_MS = 2000
 
 /** Whether two clusters are the same, reached in the same way. */
@@ -57,7 +57,7 @@ export class Feeding {
       await lock.release()
       throw error
     }
-    await Promise.race([feeding.#feeder.tried, sleep(START_MS, undefined, { ref: false })])
+    if (feeding.view.feed?.state === 'waiting') await Promise.race([feeding.#feeder.tried, sleep(START_MS, undefined, { ref: false })])
     return feeding
   }
 

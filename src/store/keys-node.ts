@@ -29,11 +29,10 @@ export function nodeOf(found: Found, now: number, nodes?: KeysNode[]): KeysNode 
   if (found.key.length > 0) node.key = pathOfKey(found.key)
   if (isFile(found)) node.value = found.value.toString('utf8')
   else node.dir = true
-  if (found.expires !== undefined) {
-    // Of a replica this is until when the node is sure to be there; it may stay for longer.
-    const expires = Math.max(found.expires, now)
-    node.expiration = new Date(expires).toISOString()
-    const ttl = Math.ceil((expires - now) / 1000)
+  // In a replica a time may be over, and the key renewed since: nobody knows until when then.
+  if (found.expires !== undefined && found.expires >= now) {
+    node.expiration = new Date(found.expires).toISOString()
+    const ttl = Math.ceil((found.expires - now) / 1000)
     if (ttl !== 0) node.ttl = ttl
   }
   if (nodes !== undefined && !isFile(found)) node.nodes = nodes

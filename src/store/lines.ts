@@ -12,16 +12,16 @@ interface Line {
 }
 
 const LINES_PER_COMMIT = 2000
+/** Seconds: of a key of a replica whose life is renewed somewhere, nobody knows until when. */
+const UNSURE_TTL = 30
 
 /** The entries below a key, each as a line of JSON: `{"key":"/skydns/local/a","value":"…","ttl":60}`. */
 export async function* exportLines(store: LockedStore, key: Key = []): AsyncGenerator<string> {
   const own = store.exact.entry(key)
   if (own !== undefined) yield lineOf(own, store.clock.now())
-  // Of a replica's entries none vanishes before etcd says so: until `expires` it is sure to be there.
-  const isFed = store.feed !== undefined
   for await (const { entries } of store.exact.below(key)) {
     const now = store.clock.now()
-    for (const entry of entries) if (isFed || entry.expires === undefined || entry.expires > now) yield lineOf(entry, now)
+    for (const entry of entries) if (!store.isWritable || entry.expires === undefined || entry.expires > now) yield lineOf(entry, now)
   }
 }
 
@@ -57,7 +57,7 @@ function lineOf({ key, value, expires }: Entry, now: number): string {
       ? { key: `/${key.map(utf8).join('/')}` }
       : { segments64: key.map((segment) => base64(Buffer.from(segment, 'latin1'))) }),
     ...(isText ? { value: text } : { value64: base64(value) }),
-    ...(expires !== undefined && { ttl: Math.max(1, Math.ceil((expires - now) / 1000)) })
+    ...(expires !== undefined && { ttl: expires > now ? Math.ceil((expires - now) / 1000) : UNSURE_TTL })
   })
 }
 

@@ -27,7 +27,6 @@ export const owners: readonly { packages: readonly string[]; place: RegExp }[] =
   { packages: ['koffi'], place: /^src\/listen\/batch\/libc\.ts$/ },
   { packages: ['lmdb'], place: /^src\/store\// },
   { packages: ['etcd3'], place: /^src\/store\/etcd\/v3\.ts$/ },
-  { packages: ['etcd3'], place: /^src\/store\/etcd\/v3\.ts$/ },
   { packages: ['prom-client'], place: /^src\/process\// }
 ]
 

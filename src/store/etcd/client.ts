@@ -64,7 +64,7 @@ export interface EtcdWatch {
 
 /**
  * A client of one endpoint: it asks that one alone, tries nothing twice, and all that it rejects with are {@link EtcdError}s. Each of
- * its questions ends within its time, also where the connection hangs.
+ * its questions ends within its time, also where the connection hangs; those that read or count all keys may take ten times as long.
  */
 export interface EtcdClient {
   /** How far the cluster has come, as its leader has confirmed. */
@@ -106,5 +106,5 @@ export interface EtcdPatience {
   readonly quietMs: number
 }
 
-/** Makes a client of one of the source's endpoints. Opens nothing yet. */
+/** Makes a client of one of the source's endpoints. Opens nothing yet. Throws an EtcdError where it cannot be made. */
 export type MakeEtcdClient = (source: EtcdSource, endpoint: string, patience: EtcdPatience) => EtcdClient

@@ -1,6 +1,9 @@
 import type { EtcdEntry, Position } from './client.js'
 import { type Changed, nameOf, type ReplicaStore } from './replica-store.js'
 
+/** Between so many keys others have their turn: etcd is asked meanwhile whether it lives. */
+const KEYS_AT_ONCE = 5000
+
 /**
  * Takes all keys of a cluster in place of those that a replica has, as one change. Only what differs is written; before the replica was
  * ever in step that is written as it comes, since nobody reads it yet.
@@ -19,11 +22,14 @@ export class ReplicaList {
   }
 
   async page(entries: readonly EtcdEntry[]): Promise<void> {
-    for (const entry of entries) {
-      this.#listed?.add(nameOf(entry.path))
-      if (!this.#store.has(entry)) this.#different.push(entry)
+    for (let from = 0; from < entries.length; from += KEYS_AT_ONCE) {
+      for (const entry of entries.slice(from, from + KEYS_AT_ONCE)) {
+        this.#listed?.add(nameOf(entry.path))
+        if (!this.#store.has(entry)) this.#different.push(entry)
+      }
+      if (this.#isFirst) await this.#store.fill(this.#different.splice(0))
+      else await new Promise(setImmediate)
     }
-    if (this.#isFirst) await this.#store.fill(this.#different.splice(0))
   }
 
   /** Has it all read from now on: as it was at this position, when the cluster was reached last at `contact`. */

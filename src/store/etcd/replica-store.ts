@@ -6,6 +6,7 @@ import { readRevision, type Table, unawaited, writeRevision } from '../tables.js
 import type { EtcdEntry, EtcdEvent, Position } from './client.js'
 import { etcdPathOfKey, keyOfEtcdPath } from './etcd-path.js'
 import { type Mark, readReplicaMark, writeReplicaMark } from './mark.js'
+import { isOdd, oddPaths, putOdd } from './odd-paths.js'
 import { openReplicaTables, type ReplicaTables } from './replica-tables.js'
 
 /** What has changed: `all` where the keys are too many to be told one by one, or where what all of them are worth has changed. */
@@ -25,6 +26,7 @@ const MOST_TOLD = 1000
 /** The time of what is sure to be there for no time at all. */
 const LONG_PAST = 1
 const FIRST = Buffer.from([0])
+const EMPTY = Buffer.alloc(0)
 
 /**
  * The replica of a cluster's keys, in a store that nobody else writes: each change is one transaction, with how far it brings the
@@ -86,7 +88,7 @@ export class ReplicaStore {
       found(etcdPathOfKey(keyOfOctets(key)), readStored(value).value, undefined)
       if (++told % 1000 === 0) await new Promise(setImmediate)
     }
-    for (const { path, problem } of this.#tables.odd.all()) found(path, Buffer.alloc(0), problem)
+    for (const { path, problem } of oddPaths(this.#tables.odd)) found(path, EMPTY, problem)
   }
 
   /** Applies changes that bring it to a revision. */
@@ -139,7 +141,7 @@ export class ReplicaStore {
   /** Whether there is a key just like this one. */
   has({ path, created, modified, value, lease }: EtcdEntry): boolean {
     const key = keyOfEtcdPath(path, this.#scope.path)
-    if (typeof key === 'string') return this.#tables.odd.problemOf(path) !== undefined
+    if (typeof key === 'string') return isOdd(this.#tables.odd, path)
     const spelled = spelledOctets(key)
     const octets = this.#tables.entries.get(spelled)
     if (octets === undefined) return false
@@ -180,7 +182,7 @@ export class ReplicaStore {
   /** All paths of etcd. */
   *#paths(): Generator<Buffer> {
     for (const key of this.#tables.entries.getKeys({ start: FIRST })) yield etcdPathOfKey(keyOfOctets(key))
-    for (const { path } of this.#tables.odd.all()) yield path
+    for (const { path } of oddPaths(this.#tables.odd)) yield path
   }
 
   /** The paths below a directory, those that are staged too. */
@@ -191,7 +193,7 @@ export class ReplicaStore {
       keyOfOctets
     )
     const stored = keys.filter((key) => isBelow(key, above)).map(etcdPathOfKey)
-    const others = Array.from(this.#tables.odd.all(), ({ path }) => path)
+    const others = [...oddPaths(this.#tables.odd)].map(({ path }) => path)
     const staged = [...stage.values()].map(({ path }) => path)
     return [...stored, ...[...others, ...staged].filter((path) => isBelow(segmentsOf(path), above))]
   }
@@ -207,7 +209,7 @@ export class ReplicaStore {
       for (const [name, { path, entry }] of stage) {
         const key = this.#keyOf(path, entry)
         if (typeof key === 'string') {
-          grown += this.#tables.odd.set(path, entry && key)
+          grown += putOdd(this.#tables.odd, path, entry && key)
           problems.set(name, key)
         } else {
           grown += this.#put(key, entry, counts)
@@ -227,7 +229,7 @@ export class ReplicaStore {
   /** The key of a path, or why there is none. What goes may have come by another rule. */
   #keyOf(path: Buffer, entry: EtcdEntry | undefined): Key | string {
     if (entry !== undefined) return keyOfEtcdPath(path, this.#scope.path)
-    return this.#tables.odd.problemOf(path) ?? keyOfEtcdPath(path, '')
+    return isOdd(this.#tables.odd, path) ? 'has gone' : keyOfEtcdPath(path, '')
   }
 
   /** Puts or removes an entry, and what its life hangs on; gives by how much there are more. */

@@ -3,13 +3,14 @@ import { join } from 'node:path'
 import { checkFile, prepareFolder, STORE_FILE } from '../folder.js'
 import { StoreError } from '../store.js'
 import { makeStore, openTables, readRevision, type Table, type Tables, writeMark } from '../tables.js'
-import { OddPaths } from './odd-paths.js'
+import { openOdd } from './odd-paths.js'
 
 /** The tables of a replica. */
 export interface ReplicaTables extends Tables {
   /** What the life of an entry hangs on, as text, by the entry's key; nothing of those that stay. */
   readonly lives: Table
-  readonly odd: OddPaths
+  /** See `odd-paths.ts`. */
+  readonly odd: Table
 }
 
 const binary = { encoding: 'binary', keyEncoding: 'binary' } as const
@@ -29,9 +30,4 @@ export async function openReplicaTables(folder: string): Promise<ReplicaTables> 
     await writeMark(tables, 'replica')
   }
   return { ...tables, lives: tables.root.openDB({ ...binary, name: 'lives' }), odd: openOdd(tables) }
-}
-
-/** The odd paths of a replica. */
-export function openOdd({ root }: Tables): OddPaths {
-  return new OddPaths(root.openDB({ ...binary, name: 'odd' }))
 }

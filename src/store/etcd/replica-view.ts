@@ -4,8 +4,7 @@ import type { FolderLock } from '../lock.js'
 import type { LockedStore } from '../locked.js'
 import { StoreError } from '../store.js'
 import { type OpenTables, openTables } from '../tables.js'
-import type { OddPath } from './odd-paths.js'
-import { openOdd } from './replica-tables.js'
+import { type OddPath, oddPaths, openOdd } from './odd-paths.js'
 
 /** A replica as the process sees it that has its folder: another thread writes it, and nobody else may. */
 export class ReplicaView extends FollowingStore implements LockedStore {
@@ -30,8 +29,8 @@ export class ReplicaView extends FollowingStore implements LockedStore {
   }
 
   /** Paths of etcd that can be no key of a store, each with why, in words. */
-  odd(): Generator<OddPath> {
-    return openOdd(this.#tables).all()
+  odd(): Iterable<OddPath> {
+    return oddPaths(openOdd(this.#tables))
   }
 
   apply(): Promise<number> {

@@ -1,21 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { StoreClock } from '../clock.js'
-import { spelledOctets } from '../key.js'
 import { type EtcdClient, EtcdError, type EtcdEvent, type MakeEtcdClient, type Position } from './client.js'
-import { keyOfEtcdPath } from './etcd-path.js'
 import { Lives } from './lives.js'
+import { Complaints, type ComplaintsTell } from './replica-complaints.js'
 import { ReplicaList } from './replica-list.js'
+import { ReplicaLives } from './replica-lives.js'
 import type { ReplicaNumbers } from './replica-numbers.js'
-import { type Changed, nameOf, type ReplicaStore } from './replica-store.js'
+import type { Changed, ReplicaStore } from './replica-store.js'
 import type { EtcdSource } from './source.js'
 import { isPutBack, putBack, Watching } from './watching.js'
 
 /** Whom a replica tells of itself. */
-export interface ReplicaTell {
+export interface ReplicaTell extends ComplaintsTell {
   changed(changed: Changed): void
-  log(level: 'info' | 'warn', text: string): void
-  /** Why it is not in step with the cluster, in words; undefined where it is. */
-  why(text: string | undefined): void
 }
 
 /** What a replica is made of. */
@@ -34,49 +31,42 @@ const PATIENCE = { callMs: 2000, quietMs: 2000 }
 const TICK_MS = 250
 /** A leader that changes, and a node that is started again, are no reason to shorten all TTLs. */
 const GRACE_MS = 2000
-const REMIND_MS = 60_000
+/** How often etcd is asked whether it lives, while it is listed. */
+const ALIVE_MS = 1000
+/** How often it is written when the cluster was reached last. */
+const CONTACT_MS = 60_000
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 3000
 /** A watch that ends sooner is as bad as none. */
 const SHORT_MS = 1000
-/** How many lives are asked about in a tick, and how many at a time. */
-const LIVES_PER_TICK = 50
-const LIVES_AT_ONCE = 16
-/** One that has ended is not asked about again before that. */
-const ENDED_MS = 1000
-/** Changes wait so long for the time of lives that are new, so that their first answer has the right TTL. */
-const LIFE_WAIT_MS = 100
 
 /** Keeps a store in step with a cluster: one endpoint after another, for as long as each lasts. */
 export class Replica {
   readonly #source: EtcdSource
   readonly #store: ReplicaStore
   readonly #parts: ReplicaParts
-  readonly #lives = new Lives()
+  readonly #lives: ReplicaLives
+  readonly #complaints: Complaints
   readonly #endpoints: readonly string[]
   readonly #closing = new AbortController()
-  /** What was said of each endpoint last, and when. */
-  readonly #complaints = new Map<string, { readonly text: string; readonly at: number }>()
   #client: EtcdClient | undefined
   #inStepSince: number | undefined
-  #lostAt: number
   #contact: number
-  #reminded: number
   #timer: { cancel(): void } | undefined
   /** Writes come one after another. */
   #writing: Promise<unknown> = Promise.resolve()
 
   constructor(parts: ReplicaParts) {
-    const { source, store, clock, random } = parts
+    const { source, store, clock, random, tell } = parts
     this.#parts = parts
     this.#source = source
     this.#store = store
+    this.#lives = new ReplicaLives(store, clock, source.path)
+    this.#complaints = new Complaints(store, clock, tell)
     // Several servers on one cluster spread over its members.
     const first = Math.floor(random() * source.endpoints.length)
     this.#endpoints = [...source.endpoints.slice(first), ...source.endpoints.slice(0, first)]
     this.#contact = store.mark?.contact ?? 0
-    this.#lostAt = clock.now()
-    this.#reminded = clock.now()
   }
 
   /** Whether it has all that the cluster has. */
@@ -86,7 +76,7 @@ export class Replica {
 
   /** What is served before the cluster is reached may be old. */
   async begin(): Promise<void> {
-    this.#lives.replaceBy(this.#livesOfStore())
+    this.#lives.load()
     if (this.#store.mark !== undefined) await this.#markStale()
     this.#show()
   }
@@ -101,7 +91,8 @@ export class Replica {
       const failure = await this.#followAt(endpoint)
       if (this.#closing.signal.aborted) break
       const hasLasted = this.#inStepSince !== undefined && this.#parts.clock.now() - since > SHORT_MS
-      this.#lost(endpoint, failure)
+      this.#inStepSince = undefined
+      this.#complaints.failed(endpoint, failure)
       failures = hasLasted ? 0 : failures + 1
       // The other members are tried at once.
       if (failures > 0 && failures % this.#endpoints.length === 0) await this.#pause(failures / this.#endpoints.length)
@@ -118,16 +109,17 @@ export class Replica {
 
   /** Resolves with why it could not go on there. */
   async #followAt(endpoint: string): Promise<unknown> {
-    const client = this.#parts.makeClient(this.#source, endpoint, PATIENCE)
-    this.#client = client
-    this.#parts.numbers.add('connections', 1)
+    let client: EtcdClient | undefined
     try {
+      client = this.#parts.makeClient(this.#source, endpoint, PATIENCE)
+      this.#client = client
+      this.#parts.numbers.add('connections', 1)
       await this.#follow(client)
       return undefined
     } catch (error) {
       return error
     } finally {
-      client.close()
+      client?.close()
     }
   }
 
@@ -159,11 +151,12 @@ export class Replica {
   async #list(client: EtcdClient): Promise<void> {
     const list = new ReplicaList(this.#store)
     const lives = new Lives()
-    const at = await client.list(async (entries) => {
-      this.#contact = this.#parts.clock.now()
-      for (const entry of entries) this.#noteLife(lives, entry.path, entry.lease, entry.expires)
-      await this.#write(() => list.page(entries))
-    })
+    const at = await this.#whileAlive(client, () =>
+      client.list(async (entries) => {
+        this.#lives.noteListed(lives, entries)
+        await this.#write(() => list.page(entries))
+      })
+    )
     const changed = await this.#write(() => list.finish(at, this.#parts.clock.now()))
     // Those that were known are not asked about again.
     this.#lives.replaceBy(lives)
@@ -171,6 +164,36 @@ export class Replica {
     this.#note(at)
     this.#parts.tell.changed(changed)
     await this.#nowInStep()
+  }
+
+  /** Does what may take long, and ends it where the cluster does not say any more that it lives. */
+  async #whileAlive<T>(client: EtcdClient, work: () => Promise<T>): Promise<T> {
+    let failure: unknown
+    let isDone = false
+    let timer: { cancel(): void } | undefined
+    const ask = async (): Promise<void> => {
+      try {
+        await client.position()
+        this.#contact = this.#parts.clock.now()
+        if (!isDone) next()
+      } catch (error) {
+        if (isDone) return
+        failure = error
+        client.close()
+      }
+    }
+    const next = (): void => {
+      timer = this.#parts.clock.after(ALIVE_MS, () => void ask())
+    }
+    next()
+    try {
+      return await work()
+    } catch (error) {
+      throw failure ?? error
+    } finally {
+      isDone = true
+      timer?.cancel()
+    }
   }
 
   async #watch(client: EtcdClient): Promise<never> {
@@ -185,70 +208,17 @@ export class Replica {
 
   async #apply(client: EtcdClient, events: readonly EtcdEvent[], revision: number): Promise<void> {
     this.#contact = this.#parts.clock.now()
-    const known = await this.#askNewLives(client, events)
-    const now = this.#parts.clock.now()
-    const timed = events.map((event) =>
-      event.op === 'put' && event.lease !== undefined && event.expires === undefined
-        ? { ...event, expires: known.get(event.lease) ?? this.#lives.expiresOf(event.lease, now) }
-        : event
-    )
+    const timed = await this.#lives.timed(client, events)
     const changed = await this.#write(() => this.#store.apply(timed, revision))
-    for (const event of timed) {
-      if (event.op === 'put') this.#noteLife(this.#lives, event.path, event.lease, event.expires)
-      else if (event.op === 'delete') this.#noteLife(this.#lives, event.path, undefined, undefined)
-    }
-    if (events.some(({ op }) => op === 'clear')) this.#lives.replaceBy(this.#livesOfStore())
+    this.#lives.note(timed)
     this.#parts.numbers.add('events', events.length)
     this.#show()
     this.#parts.tell.changed(changed)
   }
 
-  /** Asks for the time of lives that nobody knows yet, some of them and not for long; the rest is asked for later. */
-  async #askNewLives(client: EtcdClient, events: readonly EtcdEvent[]): Promise<ReadonlyMap<string, number>> {
-    const { clock } = this.#parts
-    const now = clock.now()
-    const known = new Map<string, number>()
-    const unknown = new Set<string>()
-    for (const event of events) {
-      if (event.op !== 'put' || event.lease === undefined || event.expires !== undefined) continue
-      if (this.#lives.expiresOf(event.lease, now) === undefined) unknown.add(event.lease)
-      if (unknown.size >= LIVES_AT_ONCE) break
-    }
-    if (unknown.size === 0) return known
-    const ask = async (lease: string): Promise<void> => {
-      const left = await client.remaining(lease)
-      if (left !== undefined) known.set(lease, clock.now() + left)
-    }
-    const asked = Promise.all([...unknown].map((lease) => ask(lease).catch(() => undefined)))
-    await Promise.race([asked, sleep(LIFE_WAIT_MS, undefined, { ref: false })])
-    return known
-  }
-
-  async #askLife(client: EtcdClient, lease: string): Promise<readonly (readonly [string, number])[]> {
-    // One that has ended says so by its keys' end, which is on its way.
-    const left = (await client.remaining(lease)) ?? ENDED_MS
-    return this.#lives.learn(lease, this.#parts.clock.now() + left)
-  }
-
   async #askDueLives(client: EtcdClient): Promise<void> {
-    const due = this.#lives.due(this.#parts.clock.now(), LIVES_PER_TICK)
-    const renewed: (readonly [string, number])[] = []
-    while (due.length > 0) {
-      const some = due.splice(0, LIVES_AT_ONCE)
-      for (const names of await Promise.all(some.map((lease) => this.#askLife(client, lease)))) renewed.push(...names)
-    }
+    const renewed = await this.#lives.askDue(client)
     if (renewed.length > 0) this.#parts.tell.changed(await this.#write(() => this.#store.renew(renewed)))
-  }
-
-  #noteLife(lives: Lives, path: Buffer, lease: string | undefined, expires: number | undefined): void {
-    const key = keyOfEtcdPath(path, this.#source.path)
-    if (typeof key !== 'string') lives.note(nameOf(spelledOctets(key)), lease, expires)
-  }
-
-  #livesOfStore(): Lives {
-    const lives = new Lives()
-    for (const { name, lease, expires } of this.#store.lives()) lives.note(name, lease, expires)
-    return lives
   }
 
   async #reached(at: Position): Promise<void> {
@@ -256,7 +226,7 @@ export class Replica {
     this.#note(at)
     if (mark !== undefined && isPutBack(mark, at)) throw putBack()
     const now = this.#parts.clock.now()
-    if (mark !== undefined && now - mark.contact > REMIND_MS) await this.#write(() => this.#store.advance(mark.revision, now))
+    if (mark !== undefined && now - mark.contact > CONTACT_MS) await this.#write(() => this.#store.advance(mark.revision, now))
   }
 
   #note(at: Position): void {
@@ -269,30 +239,9 @@ export class Replica {
   async #nowInStep(): Promise<void> {
     const { clock, tell } = this.#parts
     if (this.#store.mark?.isStale === true) tell.changed(await this.#write(() => this.#store.setStale(false, clock.now())))
-    if (this.#inStepSince === undefined) {
-      const away = Math.round((clock.now() - this.#lostAt) / 1000)
-      tell.log('info', `in step with etcd: ${this.#store.keys} keys${away > 1 ? `, after ${away} s` : ''}`)
-    }
     this.#inStepSince = clock.now()
-    this.#complaints.clear()
-    tell.why(undefined)
+    this.#complaints.inStep()
     this.#show()
-  }
-
-  #lost(endpoint: string, failure: unknown): void {
-    const { clock, tell } = this.#parts
-    const now = clock.now()
-    if (this.#inStepSince !== undefined) {
-      this.#inStepSince = undefined
-      this.#lostAt = now
-      this.#reminded = now
-    }
-    const text = `${endpoint}: ${failure instanceof Error ? failure.message : String(failure)}`
-    tell.why(text)
-    const before = this.#complaints.get(endpoint)
-    if (before?.text === text && now - before.at < REMIND_MS) return
-    this.#complaints.set(endpoint, { text, at: now })
-    tell.log('warn', text)
   }
 
   #tick(): void {
@@ -309,20 +258,9 @@ export class Replica {
       // What fails here fails the watch as well, which says so.
       return this.#askDueLives(this.#client!).catch(() => undefined)
     }
-    const now = this.#parts.clock.now()
-    const { mark } = this.#store
-    if (mark?.isStale === false && now - this.#lostAt >= GRACE_MS) await this.#markStale()
-    if (now - this.#reminded >= REMIND_MS) this.#remind(now)
-    if (this.#lives.size > 0 && now - this.#contact >= this.#source.expireMs) await this.#expireLives()
-  }
-
-  #remind(now: number): void {
-    this.#reminded = now
-    const { mark, keys } = this.#store
-    const minutes = Math.round((now - this.#lostAt) / REMIND_MS)
-    const served =
-      mark === undefined ? 'nothing is answered before it is' : `what is served is its ${keys} keys of then, with a TTL of 30 s at most`
-    this.#parts.tell.log('warn', `etcd has not been reached for ${minutes} min: ${served}`)
+    if (this.#store.mark?.isStale === false && this.#complaints.awayMs >= GRACE_MS) await this.#markStale()
+    this.#complaints.remind()
+    if (this.#lives.size > 0 && this.#parts.clock.now() - this.#contact >= this.#source.expireMs) await this.#expireLives()
   }
 
   async #markStale(): Promise<void> {

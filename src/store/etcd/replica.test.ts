@@ -1,0 +1,376 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { FollowingStore } from '../following.js'
+import { pathOfKey } from '../key.js'
+import { ManualClock } from '../manual-clock.testing.js'
+import { type EtcdClient, type EtcdEntry, EtcdError, type EtcdEvent, type Kept, type Position, type WatchListener } from './client.js'
+import { Replica } from './replica.js'
+import { ReplicaNumbers } from './replica-numbers.js'
+import { type Changed, ReplicaStore } from './replica-store.js'
+
+const SOURCE = {
+  version: 3,
+  endpoints: ['http://one:1', 'http://two:2'],
+  path: '/skydns',
+  credentials: undefined,
+  tls: undefined,
+  expireMs: 600_000
+} as const
+
+/** A cluster that does what a test says. */
+class FakeCluster {
+  at: Position = { cluster: 'c1', revision: 10 }
+  entries: EtcdEntry[] = []
+  /** What is left of leases, in milliseconds. */
+  leases = new Map<string, number>()
+  /** Endpoints that cannot be reached, and why. */
+  down = new Map<string, EtcdError>()
+  isContinued = true
+  watchers: { endpoint: string; from: number; listener: WatchListener }[] = []
+  readonly asked: string[] = []
+  lists = 0
+
+  readonly client = (_source: unknown, endpoint: string): EtcdClient => {
+    const ask = async <T>(what: string, answer: () => T): Promise<T> => {
+      this.asked.push(what)
+      const down = this.down.get(endpoint)
+      if (down !== undefined) throw down
+      return answer()
+    }
+    return {
+      position: () => ask(`position ${endpoint}`, () => this.at),
+      list: (page) =>
+        ask('list', async () => {
+          this.lists++
+          const { at } = this
+          await page(this.entries)
+          return at
+        }).then((at) => at),
+      watch: (from, listener) => {
+        const watcher = { endpoint, from, listener }
+        this.watchers.push(watcher)
+        return { cancel: () => void this.watchers.splice(this.watchers.indexOf(watcher) >>> 0, 1) }
+      },
+      continues: (_kept: Kept) => ask('continues', () => this.isContinued),
+      remaining: (lease) => ask(`remaining ${lease}`, () => this.leases.get(lease)),
+      put: () => Promise.reject(new Error('not here')),
+      delete: () => Promise.reject(new Error('not here')),
+      close: () => {}
+    }
+  }
+
+  change(revision: number, ...events: EtcdEvent[]): void {
+    this.at = { ...this.at, revision }
+    for (const { listener } of this.watchers) listener.events(events, revision)
+  }
+
+  lose(error: EtcdError): void {
+    for (const { listener } of [...this.watchers]) listener.lost(error)
+  }
+}
+
+const unreachable = new EtcdError('unreachable', 'connect ECONNREFUSED')
+
+let folder: string
+let clock: ManualClock
+let cluster: FakeCluster
+let numbers: ReplicaNumbers
+let lines: string[]
+let changed: Changed[]
+let why: string | undefined
+let store: ReplicaStore
+let reader: FollowingStore
+let replica: Replica
+let running: Promise<void> | undefined
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'skein-replica-'))
+  clock = new ManualClock()
+  cluster = new FakeCluster()
+  numbers = new ReplicaNumbers()
+  await open()
+})
+
+afterEach(async () => {
+  await close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function open(): Promise<void> {
+  lines = []
+  changed = []
+  why = undefined
+  store = await ReplicaStore.open(folder, SOURCE, () => {})
+  reader = await FollowingStore.open(folder, () => {})
+  replica = new Replica({
+    source: SOURCE,
+    store,
+    makeClient: cluster.client,
+    clock,
+    random: () => 0,
+    numbers,
+    tell: {
+      changed: (keys) => void changed.push(keys),
+      log: (_level, text) => void lines.push(text),
+      why: (text) => {
+        why = text
+      }
+    }
+  })
+  await replica.begin()
+  running = undefined
+}
+
+async function close(): Promise<void> {
+  replica.close()
+  await running
+  await reader.close()
+  await store.close()
+}
+
+function run(): void {
+  running = replica.run()
+}
+
+/** Waits for what follows by itself, without the clock. */
+async function until(isSo: () => boolean): Promise<void> {
+  for (let tries = 0; !isSo(); tries++) {
+    if (tries === 400) throw new Error(`it did not come about: ${lines.join('; ')}`)
+    await sleep(5)
+  }
+}
+
+/** Lets time pass a second at a time, and what is done in it be done. */
+async function pass(seconds: number): Promise<void> {
+  for (let i = 0; i < seconds; i++) {
+    clock.pass(1000)
+    await sleep(4)
+  }
+}
+
+async function inStep(): Promise<void> {
+  run()
+  await until(() => replica.isInStep && cluster.watchers.length > 0)
+}
+
+const entry = (path: string, lease?: string): EtcdEntry => ({
+  path: Buffer.from(path),
+  value: Buffer.from('x'),
+  created: 5,
+  modified: 5,
+  lease,
+  expires: undefined
+})
+const put = (path: string, lease?: string): EtcdEvent => ({ op: 'put', ...entry(path, lease) })
+
+function content(): string[] {
+  reader.follow(undefined)
+  return reader.subtree([]).map(({ key }) => pathOfKey(key))
+}
+
+/** Seconds that are left of the first key. */
+function left(): number {
+  reader.follow(undefined)
+  return (reader.subtree([])[0]!.expires! - clock.now()) / 1000
+}
+
+describe('a replica', () => {
+  test('lists, watches from the next revision, and applies what comes', async () => {
+    cluster.entries = [entry('/skydns/a')]
+    await inStep()
+    expect(cluster.watchers[0]?.from).toBe(10)
+    expect(content()).toEqual(['/skydns/a'])
+    cluster.change(12, put('/skydns/b'), { op: 'delete', path: Buffer.from('/skydns/a') })
+    await until(() => numbers.get('revision') === 12)
+    expect(content()).toEqual(['/skydns/b'])
+    expect(changed.at(-1)).toEqual([
+      ['skydns', 'b'],
+      ['skydns', 'a']
+    ])
+    expect(['keys', 'events', 'lists', 'stale'].map((name) => numbers.get(name as 'keys'))).toEqual([1, 2, 1, 0])
+  })
+
+  test('goes on from where it was after the watch is lost, on another endpoint, and lists nothing', async () => {
+    await inStep()
+    cluster.change(12, put('/skydns/b'))
+    await until(() => numbers.get('revision') === 12)
+    const { endpoint } = cluster.watchers[0]!
+    cluster.lose(unreachable)
+    await until(() => cluster.watchers.some((watcher) => watcher.endpoint !== endpoint))
+    expect(cluster.watchers.map(({ from }) => from)).toEqual([12])
+    expect(cluster.lists).toBe(1)
+  })
+
+  test.each<[string, () => void]>([
+    ['the cluster is another one', () => (cluster.at = { cluster: 'c2', revision: 50 })],
+    ['the revision is lower', () => (cluster.at = { cluster: 'c1', revision: 3 })],
+    ['its data do not go on from what was there', () => (cluster.isContinued = false)]
+  ])('lists anew where %s', async (_title, happens) => {
+    cluster.entries = [entry('/skydns/a')]
+    await inStep()
+    cluster.entries = [entry('/skydns/b')]
+    happens()
+    cluster.lose(unreachable)
+    await until(() => cluster.lists === 2 && cluster.watchers.length > 0)
+    expect(content()).toEqual(['/skydns/b'])
+    expect(store.mark).toMatchObject(cluster.at)
+  })
+
+  test.each<[string, () => void | Promise<void>]>([
+    ['the watch says that history has been compacted', () => cluster.lose(new EtcdError('compacted', 'compacted'))],
+    [
+      'a lower revision is seen while all is quiet',
+      async () => {
+        cluster.at = { cluster: 'c1', revision: 3 }
+        await pass(2)
+      }
+    ]
+  ])('lists anew on the same connection where %s', async (_title, happens) => {
+    cluster.entries = [entry('/skydns/a')]
+    await inStep()
+    cluster.entries = []
+    await happens()
+    await until(() => cluster.lists === 2 && cluster.watchers.length > 0)
+    expect(content()).toEqual([])
+    expect(numbers.get('connections')).toBe(1)
+  })
+
+  test('that is silent for more than two seconds is stale, says so once a minute, and is live again at once', async () => {
+    cluster.entries = [entry('/skydns/a')]
+    await inStep()
+    for (const endpoint of SOURCE.endpoints) cluster.down.set(endpoint, unreachable)
+    cluster.lose(unreachable)
+    await pass(1)
+    expect(numbers.get('stale')).toBe(0)
+    await pass(3)
+    await until(() => numbers.get('stale') === 1)
+    content()
+    expect(reader.feed?.state).toBe('stale')
+    expect(changed.at(-1)).toBe('all')
+    expect(why).toMatch(/http:\/\/\w+:\d: connect ECONNREFUSED/)
+    await pass(121)
+    const minutes = lines.filter((line) => line.includes('has not been reached for'))
+    expect(minutes).toEqual([
+      'etcd has not been reached for 1 min: its 1 keys of then are served, with a TTL of 30 s at most',
+      'etcd has not been reached for 2 min: its 1 keys of then are served, with a TTL of 30 s at most'
+    ])
+    expect(content()).toEqual(['/skydns/a'])
+    cluster.down.clear()
+    await until(() => numbers.get('stale') === 0)
+    expect(why).toBeUndefined()
+    expect(lines.at(-1)).toMatch(/^in step with etcd: 1 keys, after \d+ s$/)
+  })
+
+  test('that was never in step waits, and tells of each endpoint once, and of what is another problem', async () => {
+    for (const endpoint of SOURCE.endpoints) cluster.down.set(endpoint, unreachable)
+    run()
+    await until(() => cluster.asked.length > 6)
+    expect(lines.sort()).toEqual(['http://one:1: connect ECONNREFUSED', 'http://two:2: connect ECONNREFUSED'])
+    expect(numbers.get('stale')).toBe(1)
+    cluster.down.set('http://one:1', new EtcdError('denied', 'authentication failed'))
+    await until(() => lines.includes('http://one:1: authentication failed'))
+    cluster.down.clear()
+    await until(() => replica.isInStep)
+  })
+
+  test('serves after a restart what it had, stale until the cluster is reached', async () => {
+    cluster.entries = [entry('/skydns/a')]
+    await inStep()
+    await close()
+    await open()
+    expect(content()).toEqual(['/skydns/a'])
+    expect(reader.feed?.state).toBe('stale')
+    await inStep()
+    content()
+    expect(reader.feed?.state).toBe('live')
+    expect(cluster.lists).toBe(1)
+  })
+})
+
+describe('the life of a key', () => {
+  test('is asked for once for all keys of a lease, and again when its time is over and they are there', async () => {
+    cluster.leases.set('77', 20_000)
+    await inStep()
+    cluster.change(12, put('/skydns/a', '77'), put('/skydns/b', '77'), put('/skydns/c', '77'))
+    await until(() => numbers.get('revision') === 12)
+    expect(left()).toBe(20)
+    await pass(19)
+    const asked = (): number => cluster.asked.filter((what) => what === 'remaining 77').length
+    expect(asked()).toBe(1)
+    await pass(2)
+    await until(() => left() > 15)
+    expect(asked()).toBe(2)
+    expect(content()).toHaveLength(3)
+    expect(numbers.get('lives')).toBe(3)
+  })
+
+  test('is asked for after a list, no more than 50 leases in a quarter of a second', async () => {
+    cluster.entries = Array.from({ length: 300 }, (_, i) => entry(`/skydns/n${i}`, String(i)))
+    for (let i = 0; i < 300; i++) cluster.leases.set(String(i), 60_000)
+    await inStep()
+    const asked = (): number => cluster.asked.filter((what) => what.startsWith('remaining')).length
+    expect(asked()).toBe(0)
+    clock.pass(250)
+    await sleep(50)
+    expect(asked()).toBe(50)
+    for (let i = 0; i < 100 && asked() < 300; i++) {
+      clock.pass(250)
+      await sleep(10)
+    }
+    expect(asked()).toBe(300)
+    await sleep(100)
+    clock.pass(250)
+    await sleep(50)
+    expect(asked()).toBe(300)
+    expect(left()).toBeGreaterThan(40)
+  })
+
+  test('ends when etcd says so, and not when its time is over', async () => {
+    cluster.leases.set('77', 5000)
+    await inStep()
+    cluster.change(12, put('/skydns/a', '77'))
+    await until(() => numbers.get('revision') === 12)
+    cluster.leases.delete('77')
+    await pass(10)
+    expect(content()).toEqual(['/skydns/a'])
+    cluster.change(13, { op: 'delete', path: Buffer.from('/skydns/a') })
+    await until(() => numbers.get('revision') === 13)
+    expect(content()).toEqual([])
+    expect(numbers.get('lives')).toBe(0)
+  })
+
+  test('ends after `expire` where nobody can renew it; the others stay, and all is listed anew after that', async () => {
+    cluster.entries = [entry('/skydns/a', '77'), entry('/skydns/b')]
+    cluster.leases.set('77', 5000)
+    await inStep()
+    for (const endpoint of SOURCE.endpoints) cluster.down.set(endpoint, unreachable)
+    cluster.lose(unreachable)
+    await pass(595)
+    expect(content()).toEqual(['/skydns/a', '/skydns/b'])
+    await pass(10)
+    await until(() => content().length === 1)
+    expect(content()).toEqual(['/skydns/b'])
+    expect(lines).toContain('1 keys that nobody can renew have expired, as etcd has not been reached for so long')
+    cluster.down.clear()
+    await until(() => replica.isInStep)
+    expect(cluster.lists).toBe(2)
+    expect(content()).toEqual(['/skydns/a', '/skydns/b'])
+  })
+
+  test('does not end sooner for a restart while nobody can renew it', async () => {
+    cluster.entries = [entry('/skydns/a', '77')]
+    await inStep()
+    await pass(130)
+    await close()
+    for (const endpoint of SOURCE.endpoints) cluster.down.set(endpoint, unreachable)
+    await open()
+    run()
+    await pass(500)
+    expect(content()).toEqual(['/skydns/a'])
+    await pass(110)
+    await until(() => content().length === 0)
+  })
+})
