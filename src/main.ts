@@ -54,7 +54,7 @@ Usage:
   skein plugins [NAME]       list the plugins that there are, or print what the one of a directive takes
   skein reload [-conf FILE]  have the running server go over to what the Corefile says now
   skein explain NAME [TYPE]  say what each plugin does with a question, and why
-  skein kv VERB …            read and change the embedded service store; \`skein kv help\`
+  skein kv VERB …            read and change the service store, or the etcd that feeds it; \`skein kv help\`
 
 Flags:
 ${shownFlags([...FLAGS, CLIENT, DO, AT])}

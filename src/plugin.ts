@@ -254,7 +254,7 @@ export interface StoreOptions {
 /** Knows what values are to be. */
 export interface JudgeModule {
   /** What is wrong with a value, in words that follow on "the value of KEY"; undefined where it is right. */
-  problemOf(value: Buffer): string | undefined
+  readonly problemOf: (value: Buffer) => string | undefined
 }
 
 /** A reader of the service store. Not to be read before `start`. */

@@ -33,6 +33,18 @@ export function skein(
   })
 }
 
+/** Calls `skein kv`, which may take long; gives its output, errors behind it, and a code that is not 0, one character an octet. */
+export function kv(cwd: string, args: readonly string[], input: string | Buffer = '', env: Record<string, string> = {}): Promise<string> {
+  return new Promise((resolve) => {
+    const options = { cwd, timeout: 15_000, encoding: 'latin1', env: { ...process.env, ...env } } as const
+    const child = execFile(process.execPath, [MAIN, 'kv', ...args], options, (error, out, err) => {
+      resolve(`${out}${err}${error === null ? '' : `exit ${error.code}`}`)
+    })
+    child.stdin!.on('error', () => {})
+    child.stdin!.end(input)
+  })
+}
+
 /** A server block on loopback, its zone's port free, with these lines. */
 export function block(...lines: string[]): string {
   return ['.:0 {', '  bind 127.0.0.1', ...lines.map((line) => `  ${line}`), '}', ''].join('\n')

@@ -196,7 +196,7 @@ describe('a server that follows etcd', needs('etcd'), () => {
       await v3.put(key('bad/x0'), host('192.0.2.2'))
       await v3.delete('/skydns/test/skydns//twice')
       await says(server, 'bad', 'NOERROR 192.0.2.1 192.0.2.2')
-      expect(await server.metric('skein_etcd_bad_keys')).toBe(bad.length)
+      await expect.poll(() => server.metric('skein_etcd_bad_keys'), { timeout: 5000 }).toBe(bad.length)
     })
     await v3.delete('/skydns/test/skydns/', 'prefix')
   })

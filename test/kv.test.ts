@@ -2,27 +2,15 @@
 import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
+import { kv, MAIN, skein, start } from './command.js'
 import { startProcess, temporaryFolder } from './processes.js'
 
-const MAIN = fileURLToPath(new URL('../src/main.js', import.meta.url))
 const COREFILE = '.:0 {\n  bind 127.0.0.1\n  etcd skydns.test {\n    store mine\n    api off\n  }\n}\n'
 
 const folder = temporaryFolder()
 afterAll(() => folder.remove())
-
-/** Runs `skein kv` there; gives its output, errors behind it, and a code that is not 0. */
-function kv(cwd: string, args: readonly string[], input: string | Buffer = ''): Promise<string> {
-  return new Promise((resolve) => {
-    const child = execFile(process.execPath, [MAIN, 'kv', ...args], { cwd, timeout: 15_000, encoding: 'latin1' }, (error, out, err) => {
-      resolve(`${out}${err}${error === null ? '' : `exit ${error.code}`}`)
-    })
-    child.stdin!.on('error', () => {})
-    child.stdin!.end(input)
-  })
-}
 
 describe.each(['a running server’s store', 'a stopped one’s'])('kv on %s', { concurrent: true, timeout: 60_000 }, (mode) => {
   async function inStore(
@@ -89,4 +77,46 @@ describe.each(['a running server’s store', 'a stopped one’s'])('kv on %s', {
       const { stdout } = await promisify(execFile)('sh', ['-c', `"${process.execPath}" "${MAIN}" kv export 2>&1 | head -1`], { cwd })
       expect(stdout).toMatch(/^\{"key":"\/k\/0",.+\}\n$/)
     }))
+
+  test('lists the keys that are no services', () =>
+    inStore(async (run, cwd) => {
+      const values = ['no', '', 'null', '[]', '{"port":70000}', '{"priority":-1}', '{"ttl":"x"}', '{"host":"192.0.2.1"}']
+      const lines = values.map((value, index) => JSON.stringify({ key: `/skydns/test/skydns/${index}`, value }))
+      writeFileSync(join(cwd, 'values'), lines.join('\n'))
+      expect(await run('import', 'values')).toBe('8 keys imported\n')
+      expect(await run('put', `/skydns/test/${'x'.repeat(2500)}`, 'no')).toMatch(
+        /^skein: the key .+ takes 2\d{3} octets: 1900 is the limit\nexit 1$/
+      )
+      expect(await run('bad')).toBe(
+        [
+          '/skydns/test/skydns/0: is no JSON\n/skydns/test/skydns/1: is no JSON\n',
+          '/skydns/test/skydns/2: is no JSON object\n/skydns/test/skydns/3: is no JSON object\n',
+          '/skydns/test/skydns/4: has port 70000, expected a whole number from 0 to 65535\n',
+          '/skydns/test/skydns/5: has priority -1, expected a whole number from 0 to 65535\n',
+          '/skydns/test/skydns/6: has ttl "x", expected a whole number from 0 to 2147483647\n'
+        ].join('')
+      )
+      expect(await run('bad', '/skydns/test/skydns/2')).toBe('/skydns/test/skydns/2: is no JSON object\n')
+      if (mode.startsWith('a running')) return
+      expect(await run('bad', '-conf', '/dev/null', '-store', 'mine')).toBe(
+        'skein: nobody says what values are to be: name a Corefile whose `etcd` uses this store\nexit 1'
+      )
+    }))
+})
+
+test('keys that are no services are listed of a store that `etcd` uses since a reload', { timeout: 60_000 }, async () => {
+  const cwd = join(folder.path, 'reloaded')
+  mkdirSync(cwd)
+  const stub = COREFILE.replace(/etcd [^}]+\}/, 'stub skydns.test {\n    store mine\n  }')
+  writeFileSync(join(cwd, 'Corefile'), stub)
+  const server = await start(cwd)
+  try {
+    expect(await kv(cwd, ['put', '-store', 'mine', '/skydns/a', 'no'])).toBe('')
+    expect(await kv(cwd, ['bad', '-store', 'mine'])).toMatch(/^skein: nobody says what values are to be/)
+    writeFileSync(join(cwd, 'Corefile'), COREFILE.replace('etcd', `${/stub [^}]+\}/.exec(stub)![0]}\n  etcd`))
+    expect((await skein(['reload'], cwd)).code).toBe(0)
+    expect(await kv(cwd, ['bad'])).toBe('/skydns/a: is no JSON\n')
+  } finally {
+    await server.stop()
+  }
 })

@@ -11,6 +11,8 @@ import { isVerb, type KvArguments, kvVerb } from './kv-verbs.js'
 
 /** A control socket that is answered. */
 export interface Control {
+  /** The URL of the module that knows what values are to be. */
+  judge: string | undefined
   close(): Promise<void>
 }
 
@@ -23,20 +25,22 @@ const QUIET_MS = 60_000
 export function serveControl(store: LockedStore, judge?: string): Control {
   const keys = keysApi(store, { writable: store.isWritable, allowedHosts: 'any' })
   const server = keysServer((request, response) => {
-    if (request.url?.startsWith('/kv/') === true) void answerVerb(store, judge, request, response)
+    if (request.url?.startsWith('/kv/') === true) void answerVerb(store, control.judge, request, response)
     else keys(request, response)
   })
   server.requestTimeout = NO_LIMIT
   server.setTimeout(QUIET_MS)
   const accept = (socket: Socket): void => void server.emit('connection', socket)
   store.lock.server.on('connection', accept)
-  return {
+  const control: Control = {
+    judge,
     close: () => {
       store.lock.server.removeListener('connection', accept)
       server.closeAllConnections()
       return Promise.resolve()
     }
   }
+  return control
 }
 
 async function* behind<T>(first: IteratorResult<T>, rest: AsyncGenerator<T>): AsyncGenerator<T> {

@@ -3,10 +3,12 @@ import type { JudgeModule } from '../plugin.js'
 import { type Key, keyOfShownPath, shownKey, shownPath } from '../store/key.js'
 import { exportLines, importLines } from '../store/lines.js'
 import type { LockedStore } from '../store/locked.js'
-import { StoreError } from '../store/store.js'
+import { type Feed, StoreError } from '../store/store.js'
 import { eachLine } from './lines.js'
 
 const VERBS = ['get', 'put', 'del', 'ls', 'bad', 'import', 'export'] as const
+
+const READING: readonly string[] = ['get', 'ls', 'bad', 'export'] satisfies (typeof VERBS)[number][]
 
 /** One of the verbs. */
 export type Verb = (typeof VERBS)[number]
@@ -36,6 +38,7 @@ export async function* kvVerb(
   input: AsyncIterable<Buffer>
 ): AsyncGenerator<string | Buffer> {
   const key = keyOfShownPath(path)
+  if (READING.includes(verb) && store.feed?.state === 'waiting') throw notReady(store.feed)
   switch (verb) {
     case 'get': {
       const entry = store.exact.entry(key) ?? missing(path)
@@ -101,8 +104,19 @@ async function* bad(store: LockedStore, key: Key, judge: string | undefined): As
     for (const { key: below, value } of entries) yield line(below, problemOf(value))
   }
   for (const { path, problem } of store.odd?.() ?? []) {
-    if (path.toString('latin1').startsWith(`/${key.join('/')}`)) yield `${shownPath(path)}: ${problem}\n`
+    if (isAtOrBelow(path, key)) yield `${shownPath(path)}: ${problem}\n`
   }
+}
+
+/** Whether a path of etcd, which may be no key, is there or further down. */
+function isAtOrBelow(path: Buffer, key: Key): boolean {
+  const [text, top] = [path.toString('latin1'), key.map((segment) => `/${segment}`).join('')]
+  return text === top || top === '' || text.startsWith(`${top}/`)
+}
+
+/** What a replica lacks before it was ever in step is no sign that etcd lacks it. */
+function notReady({ why }: Feed): StoreError {
+  return new StoreError(`nothing was read of etcd yet${why === undefined ? '' : `: ${why}`}`)
 }
 
 function missing(path: string): never {

@@ -1,41 +1,44 @@
-/** `skein kv`: reads and changes the embedded store from the command line. */
+/** `skein kv`: reads and changes the service store, or the etcd that feeds it, from the command line. */
 import { existsSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { request as httpRequest } from 'node:http'
-import { dirname, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { Directive } from '../corefile/directive.js'
-import { controlPath, isLocked } from '../store/lock.js'
+import { prepareFolder } from '../store/folder.js'
+import { controlPath, type FolderLock, isLocked, lockFolder } from '../store/lock.js'
+import type { LockedStore } from '../store/locked.js'
 import { StoreError } from '../store/store.js'
 import { type Flag, readArguments, shownFlags, UsageError } from './arguments.js'
-import { readConfiguration } from './configuration.js'
+import { folderMeant, judgeOf, type Meant, sourceMeant } from './kv-corefile.js'
 import { isVerb, type KvArguments, kvVerb, type Verb } from './kv-verbs.js'
 
 const FLAGS: readonly Flag[] = [
-  { spellings: ['store'], value: 'DIR', about: 'the folder of the store (the one that the Corefile names, else ./data)' },
-  { spellings: ['conf'], value: 'FILE', about: 'the Corefile that names it (./Corefile)' },
+  { spellings: ['store'], value: 'DIR', about: 'the folder of the store (the one that the Corefile has, else ./data)' },
+  { spellings: ['conf'], value: 'FILE', about: 'the Corefile that has it (./Corefile)' },
   { spellings: ['ttl'], value: 'SECONDS', about: 'put: the key vanishes after so many seconds' },
+  { spellings: ['to'], value: 'etcd', about: 'put, del: the etcd cluster that feeds the store, which is read-only itself' },
   { spellings: ['raw'], about: 'get: the octets alone, without a line end behind them' },
   { spellings: ['r', 'recursive'], about: 'del, ls: everything below the key as well' },
   { spellings: ['help', 'h'], about: 'print this text' }
 ]
 
 /** The help of the command. */
-export const KV_HELP = `skein kv: read and change the embedded service store
+export const KV_HELP = `skein kv: read and change the service store
 
 Usage:
   skein kv get KEY              print the value of a key
   skein kv put KEY VALUE        set a key; VALUE - reads it from standard input
   skein kv del KEY              delete a key
   skein kv ls [KEY]             list what is directly below a key
+  skein kv bad [KEY]            list keys that are no services, each with what is wrong with it
   skein kv export [KEY]         print what is below a key as lines of JSON
   skein kv import [FILE]        read such lines, from standard input without FILE; none where one is wrong
 
 Flags:
 ${shownFlags(FLAGS)}
 
-A running server is asked through the control socket in the store's folder; the store of a stopped one is opened.
+A running server is asked through the control socket in the store's folder; the store of a stopped one is opened. A replica of etcd
+can only be read: with \`-to etcd\`, put and del write to the cluster that the Corefile's \`etcd\` has, server running or not.
 
   skein kv put /skydns/local/skydns/east/web '{"host":"192.0.2.1","port":80}'
 `
@@ -45,21 +48,51 @@ export async function kv(argv: readonly string[]): Promise<void> {
   const { flags, words } = readArguments(argv, FLAGS)
   const [verb, ...rest] = words
   if (flags.has('help') || verb === undefined || verb === 'help') return void process.stdout.write(KV_HELP)
-  if (!isVerb(verb)) throw new UsageError(`unknown command kv ${verb}, expected get, put, del, ls, import or export`)
+  if (!isVerb(verb)) throw new UsageError(`unknown command kv ${verb}, expected get, put, del, ls, bad, import or export`)
   const asked = verbArguments(verb, rest, flags)
+  const meant = { store: flags.get('store'), conf: flags.get('conf') }
+  if (flags.has('to')) return writeTo(flags.get('to')!, verb, meant, asked, rest)
   const input = await inputOf(verb, rest)
-  const folder = resolve(flags.get('store') ?? storeOfCorefile(flags.get('conf')))
+  const folder = await folderMeant(meant)
   if (existsSync(folder) && (await isLocked(folder))) return askServer(folder, verb, asked, input)
   if (!existsSync(folder) && verb !== 'put' && verb !== 'import')
     throw new StoreError(`there is no store in ${folder}: name its folder with -store`)
-  // What a running server is asked for needs no database here.
-  const { EmbeddedStore } = await import('../store/embedded.js')
-  const store = await EmbeddedStore.open(folder)
+  const judge = verb === 'bad' ? await judgeOf(folder, meant.conf) : undefined
+  await useStopped(folder, (store) => kvVerb(store, verb, { ...asked, judge }, input))
+}
+
+async function writeTo(to: string, verb: Verb, meant: Meant, asked: KvArguments, words: readonly string[]): Promise<void> {
+  if (to !== 'etcd') throw new UsageError(`-to: expected etcd, not ${JSON.stringify(to)}`)
+  if (verb !== 'put' && verb !== 'del') throw new UsageError('-to: expected with put or del alone')
+  const { writeToEtcd } = await import('./kv-etcd.js')
+  await writeToEtcd(await sourceMeant(meant), verb, asked, await inputOf(verb, words))
+}
+
+/** Prints what comes of the store of a folder that no server has. What a running server is asked for needs no database here. */
+async function useStopped(folder: string, use: (store: LockedStore) => AsyncIterable<string | Buffer>): Promise<void> {
+  prepareFolder(folder)
+  const lock = await lockFolder(folder)
   try {
-    for await (const chunk of kvVerb(store, verb, asked, input)) await print(chunk)
+    const store = await openLocked(folder, lock)
+    try {
+      for await (const chunk of use(store)) await print(chunk)
+    } finally {
+      await store.close()
+    }
   } finally {
-    await store.close()
+    await lock.release()
   }
+}
+
+/** Opens a folder's store, whoever wrote it. */
+async function openLocked(folder: string, lock: FolderLock): Promise<LockedStore> {
+  const { kindOfStore } = await import('../store/tables.js')
+  if ((await kindOfStore(folder)) === 'replica') {
+    const { ReplicaView } = await import('../store/etcd/replica-view.js')
+    return ReplicaView.openLocked(folder, lock, () => {})
+  }
+  const { EmbeddedStore } = await import('../store/embedded.js')
+  return EmbeddedStore.open(folder, { lock })
 }
 
 function verbArguments(verb: Verb, words: readonly string[], flags: ReadonlyMap<string, string>): KvArguments {
@@ -88,18 +121,6 @@ function readTtl(text: string, verb: Verb): number {
       verb === 'put' ? `-ttl: expected whole seconds from 1 on, not ${JSON.stringify(text)}` : '-ttl: expected with put alone'
     )
   return Number(text)
-}
-
-/** The folder that the Corefile's first embedded store is in. */
-function storeOfCorefile(conf: string | undefined): string {
-  const { blocks, file } = readConfiguration(conf)
-  const isStore = ({ name }: Directive): boolean => name === 'store'
-  for (const { directives } of blocks) {
-    const store = directives.find(({ name, options }) => name === 'etcd' && options.some(isStore))?.options.find(isStore)
-    const root = directives.find(({ name }) => name === 'root')?.args[0] ?? ''
-    if (store !== undefined) return resolve(dirname(file), root, store.args[0] ?? 'data')
-  }
-  return 'data'
 }
 
 function askServer(folder: string, verb: Verb, asked: KvArguments, input: AsyncIterable<Buffer>): Promise<void> {

@@ -1,9 +1,10 @@
 /** Where the replica of a cluster is that the configuration names no folder for. */
 import { createHash } from 'node:crypto'
-import { lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import type { EtcdSource, StoreOptions } from '../plugin.js'
+import { isLocked } from '../store/lock.js'
 import { StoreError } from '../store/store.js'
 
 const WRITABLE_BY_OTHERS = 0o022
@@ -19,6 +20,16 @@ export function folderOfStore({ folder, etcd }: Pick<StoreOptions, 'folder' | 'e
 function replicaFolder({ version, endpoints, path, credentials }: EtcdSource): string {
   const what = JSON.stringify([version, endpoints, path, credentials?.user])
   return join(above(), `${process.pid}-${createHash('sha256').update(what).digest('hex').slice(0, 24)}`)
+}
+
+/** The folder that a server that runs has for the same replica as this process would have in the given one; undefined where none does. */
+export async function runningReplica(folder: string): Promise<string | undefined> {
+  const what = basename(folder).slice(`${process.pid}`.length)
+  for (const name of existsSync(above()) ? readdirSync(above()).sort() : []) {
+    const other = join(above(), name)
+    if (name.endsWith(what) && (await isLocked(other))) return other
+  }
+  return undefined
 }
 
 /** Whether a folder is one of those. */

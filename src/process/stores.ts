@@ -123,9 +123,12 @@ export class ProcessStores implements StorePool {
     return (error) => this.#log.error(`the store ${folder}: ${String(error)}`)
   }
 
-  /** Has a store that is open fed by this cluster from now on. */
+  /** Has a store that is open fed by this cluster from now on, and its values judged so. */
   feedStore({ folder, etcd, judge }: PlacedStore): void {
-    if (etcd !== undefined) this.#stores.get(folder)?.feeding?.changeTo(etcd, judge)
+    const open = this.#stores.get(folder)
+    if (open === undefined) return
+    open.control.judge = judge
+    if (etcd !== undefined) open.feeding?.changeTo(etcd, judge)
   }
 
   async giveStore(folder: string): Promise<void> {

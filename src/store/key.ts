@@ -168,8 +168,17 @@ export function keyOfPath(path: string): Key {
 
 /** The key of a path as {@link shownKey} shows it: `\\DDD` in it stands for an octet. */
 export function keyOfShownPath(path: string): Key {
-  const octet = (text: string, digits: string): string => (Number(digits) < 256 ? String.fromCharCode(Number(digits)) : text)
-  return keyOfPath(path).map((segment) => segment.replace(/\\(\d{3})/g, octet))
+  return keyOfPath(path).map((segment) => segment.replace(/\\(\d{3})/g, octetOf))
+}
+
+/** The octets of a path as {@link shownPath} shows it: as it stands, empty segments too. */
+export function octetsOfShownPath(path: string): Buffer {
+  const text = Buffer.from(path, 'utf8').toString('latin1')
+  return Buffer.from(text.replace(/\\(\d{3})/g, octetOf), 'latin1')
+}
+
+function octetOf(text: string, digits: string): string {
+  return Number(digits) < 256 ? String.fromCharCode(Number(digits)) : text
 }
 
 /** The path of a key as the keys API gives it: text as it is; segments with a slash or with octets that are no UTF-8 as `\\DDD`. */

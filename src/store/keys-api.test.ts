@@ -8,6 +8,7 @@ import { EmbeddedStore } from './embedded.js'
 import { keyOfPath, pathOfKey } from './key.js'
 import { type KeysOptions, keysApi } from './keys-api.js'
 import { type KeysServer, serveKeys } from './keys-listen.js'
+import { nodeOf } from './keys-node.js'
 import { call, type Reply, type Target } from './keys-replay.testing.js'
 
 let top: string
@@ -241,5 +242,20 @@ describe('the keys API', () => {
     await servers.pop()!.close()
     expect(performance.now() - begun).toBeLessThan(1500)
     socket.destroy()
+  })
+})
+
+test.each([
+  ['later', 7_500, { expiration: '1970-01-01T00:00:07.500Z', ttl: 3 }],
+  ['now', 5_000, { expiration: '1970-01-01T00:00:05.000Z' }],
+  // Of a replica, whose key may stay: until when nobody knows.
+  ['before', 1, {}]
+])('the end of a key that is %s is never shown as one in the past', (_when, expires, shown) => {
+  expect(nodeOf({ key: ['a'], value: Buffer.from('1'), created: 1, modified: 1, expires }, 5_000)).toEqual({
+    key: '/a',
+    value: '1',
+    createdIndex: 1,
+    modifiedIndex: 1,
+    ...shown
   })
 })

@@ -1,7 +1,7 @@
-import { renameSync, rmSync } from 'node:fs'
+import { existsSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Database, open, type RootDatabase } from 'lmdb'
-import { STORE_FILE } from './folder.js'
+import { checkFile, STORE_FILE } from './folder.js'
 import { StoreError } from './store.js'
 
 /** A table with octets for keys and for values. */
@@ -87,6 +87,15 @@ export async function openTables(folder: string): Promise<OpenTables> {
   }
   await root.close()
   throw new StoreError(`${path} ${fault ?? 'lacks a table of a Skein store'}: name another store folder, or move that file away`)
+}
+
+/** Who writes the store of a folder; undefined where there is none yet. Throws StoreError. */
+export async function kindOfStore(folder: string): Promise<StoreKind | undefined> {
+  checkFile(folder)
+  if (!existsSync(join(folder, STORE_FILE))) return undefined
+  const { root, kind } = await openTables(folder)
+  await root.close()
+  return kind
 }
 
 /** Says who writes the tables, and that they have all that this format has. */

@@ -1,6 +1,4 @@
 import { type StoreClock, systemClock } from '../clock.js'
-import type { Draft } from '../draft.js'
-import type { Change } from '../embedded.js'
 import { FollowingStore } from '../following.js'
 import type { FolderLock } from '../lock.js'
 import type { LockedStore } from '../locked.js'
@@ -35,11 +33,11 @@ export class ReplicaView extends FollowingStore implements LockedStore {
     return oddPaths(openOdd(this.#tables))
   }
 
-  apply(_: readonly Change[]): Promise<number> {
+  apply(): Promise<number> {
     return this.#refuse()
   }
 
-  transact<T>(_: (draft: Draft) => T): Promise<T> {
+  transact<T>(): Promise<T> {
     return this.#refuse()
   }
 
