@@ -153,22 +153,17 @@ async function fill(etcd: Etcd, count: number): Promise<void> {
   const v3 = etcdV3(etcd.target)
   const began = performance.now()
   for (let from = 0; from < count; from += 800) {
-    await Promise.all(
-      Array.from({ length: 8 }, (_, part) => {
-        const first = from + part * 100
-        const size = Math.min(100, count - first)
-        return size <= 0
-          ? undefined
-          : v3.putAll(
-              Array.from(
-                { length: size },
-                (_, i) => [`/skydns/test/skydns/n${first + i}`, JSON.stringify({ host: addressOf(first + i), port: 80 })] as const
-              )
-            )
-      })
-    )
+    const parts = Array.from({ length: 8 }, (_, part) => from + part * 100).filter((first) => first < count)
+    await Promise.all(parts.map((first) => v3.putAll(entriesFrom(first, Math.min(100, count - first)))))
   }
   console.log(`filled etcd with ${count} keys in ${((performance.now() - began) / 1000).toFixed(1)} s`)
+}
+
+function entriesFrom(first: number, count: number): (readonly [key: string, value: string])[] {
+  return Array.from({ length: count }, (_, i) => [
+    `/skydns/test/skydns/n${first + i}`,
+    JSON.stringify({ host: addressOf(first + i), port: 80 })
+  ])
 }
 
 function clientOf(etcd: Etcd): EtcdClient {

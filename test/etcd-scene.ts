@@ -232,7 +232,7 @@ export class Witness {
 
   /** Says that names may have again what they had before. */
   restored(): void {
-    for (const [name, written] of this.#written) for (const { version } of [...written]) this.#note(name, version)
+    for (const [name, written] of this.#written) for (const { version } of Array.from(written)) this.#note(name, version)
   }
 
   #note(name: string, version: number): void {

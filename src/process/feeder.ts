@@ -1,8 +1,7 @@
 /** The feeder of a replica, as the main thread has it: a thread of its own, since the work of a list must not make a query wait. */
 import { Worker } from 'node:worker_threads'
 import { namedThrownText } from '../message/one-line.js'
-import type { EtcdSource, Log } from '../plugin.js'
-import { ReplicaNumbers } from '../store/etcd/replica-numbers.js'
+import type { Log } from '../plugin.js'
 import { type ChangedKeys, StoreError } from '../store/store.js'
 import { END, type FeederNews, type FeederStart } from './feeder-messages.js'
 import { isDone } from './patience.js'
@@ -25,7 +24,6 @@ const END_MS = 800
 
 /** Keeps the replica in a folder in step with its cluster. */
 export class Feeder {
-  readonly numbers = new ReplicaNumbers()
   readonly #start: FeederStart
   readonly #tell: FeederTell
   #worker: Worker | undefined
@@ -39,8 +37,8 @@ export class Feeder {
   #hasTried: () => void = () => undefined
 
   /** For a folder whose lock this process holds. */
-  constructor(folder: string, source: EtcdSource, judge: string | undefined, tell: FeederTell) {
-    this.#start = { folder, source, judge, numbers: this.numbers.memory }
+  constructor(start: FeederStart, tell: FeederTell) {
+    this.#start = start
     this.#tell = tell
     this.tried = new Promise((resolve) => {
       this.#hasTried = resolve
@@ -51,6 +49,14 @@ export class Feeder {
   async open(): Promise<void> {
     const opened = await this.#launch()
     if (opened !== undefined) throw new StoreError(opened)
+  }
+
+  /** Starts it, and again later where it cannot be opened. */
+  begin(): void {
+    const since = performance.now()
+    void this.#launch().then((problem) => {
+      if (problem !== undefined) this.#died(problem, since)
+    })
   }
 
   /** Ends it. */
@@ -106,11 +112,6 @@ export class Feeder {
     const delay = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(10, this.#deaths - 1))
     this.#tell.log.error(`the feeder of ${this.#start.folder} has ended, and is started again in ${delay / 1000} s: ${why}`)
     this.#tell.why(`the feeder has ended: ${why}`)
-    this.#timer = setTimeout(() => {
-      const since = performance.now()
-      void this.#launch().then((problem) => {
-        if (problem !== undefined) this.#died(problem, since)
-      })
-    }, delay)
+    this.#timer = setTimeout(() => this.begin(), delay)
   }
 }

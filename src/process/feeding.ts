@@ -1,7 +1,7 @@
 /** A replica that is open: its lock, its view, and the feeder that keeps it in step. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock, EtcdSource, Log } from '../plugin.js'
-import type { ReplicaNumbers } from '../store/etcd/replica-numbers.js'
+import { ReplicaNumbers } from '../store/etcd/replica-numbers.js'
 import type { ReplicaView } from '../store/etcd/replica-view.js'
 import { prepareFolder } from '../store/folder.js'
 import { lockFolder } from '../store/lock.js'
@@ -29,6 +29,7 @@ export function sameSource(one: EtcdSource, other: EtcdSource): boolean {
 
 /** One replica. */
 export class Feeding {
+  readonly numbers = new ReplicaNumbers()
   #view: ReplicaView | undefined
   #why: string | undefined
   readonly #options: FeedingOptions
@@ -36,6 +37,7 @@ export class Feeding {
   #feeder: Feeder
   /** The feeder before this one ends. */
   #changing: Promise<void> = Promise.resolve()
+  #isClosed = false
 
   /** Resolves when it is in step, or has something of before, or when it is clear that this takes longer. Throws StoreError. */
   static async open(options: FeedingOptions): Promise<Feeding> {
@@ -71,25 +73,23 @@ export class Feeding {
     return this.#view!
   }
 
-  get numbers(): ReplicaNumbers {
-    return this.#feeder.numbers
-  }
-
   /** Has it follow this cluster from now on. What is here is served until it is in step with that. */
   changeTo(source: EtcdSource, judge: string | undefined): void {
     if (sameSource(this.#source, source)) return
     this.#source = source
-    const before = this.#feeder
-    const next = this.#feederOf(source, judge)
-    this.#feeder = next
     const change = async (): Promise<void> => {
-      await before.close()
-      await next.open()
+      // Another reload may have come before it is this one's turn.
+      if (this.#isClosed || !sameSource(this.#source, source)) return
+      await this.#feeder.close()
+      if (this.#isClosed) return
+      this.#feeder = this.#feederOf(source, judge)
+      this.#feeder.begin()
     }
     this.#changing = this.#changing.then(change).catch(this.#options.report)
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
     await this.#changing
     await this.#feeder.close()
   }
@@ -97,7 +97,8 @@ export class Feeding {
   #feederOf(source: EtcdSource, judge: string | undefined): Feeder {
     const { folder } = this.#options
     const log = this.#options.log.named?.('etcd') ?? this.#options.log
-    return new Feeder(folder, source, judge, {
+    const start = { folder, source, judge, numbers: this.numbers.memory }
+    return new Feeder(start, {
       log,
       changed: (keys: ChangedKeys) => this.#view?.follow(keys),
       why: (why) => {

@@ -68,7 +68,7 @@ class FakeCluster {
   }
 
   lose(error: EtcdError): void {
-    for (const { listener } of [...this.watchers]) listener.lost(error)
+    for (const { listener } of Array.from(this.watchers)) listener.lost(error)
   }
 }
 
