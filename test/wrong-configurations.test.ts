@@ -157,18 +157,18 @@ test.each<[corefile: string, toml: string, line: number, tomlLine: number, probl
     'errors: may stand only once in a server block, and stands in line 3 already'
   ],
   [
-    '. {\n  etcd a {\n  endpoint http://x:2379\n  }\n}\n',
-    '[[server]]\nkeys = "."\n[server.etcd]\nzones=["a"]\nendpoint="http://x:2379"\n',
+    '. {\n  etcd a {\n  endpoint ftp://x:2379\n  }\n}\n',
+    '[[server]]\nkeys = "."\n[server.etcd]\nzones=["a"]\nendpoint="ftp://x:2379"\n',
     3,
     5,
-    'etcd: endpoint: is not supported yet, expected `store [DIR]`, the embedded store'
+    'etcd: endpoint: expected a URL such as http://127.0.0.1:2379, https://etcd.example:2379 or http://[::1]:2379, not "ftp://x:2379"'
   ],
   [
-    '. {\n  etcd a\n}\n',
-    '[[server]]\nkeys = "."\netcd = "a"\n',
-    2,
-    3,
-    'etcd: a store fed from an etcd server is not supported yet, expected `store [DIR]`, the embedded store'
+    '. {\n  etcd a {\n  store\n  expire 1h\n  }\n}\n',
+    '[[server]]\nkeys = "."\n[server.etcd]\nzones=["a"]\nstore=true\nexpire="1h"\n',
+    4,
+    6,
+    'etcd: expire: says how etcd is reached, expected `endpoint URL…` too'
   ],
   [
     '. {\n  etcd a {\n  store\n  token abc\n  }\n}\n',

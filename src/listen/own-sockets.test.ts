@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { isBatchingKnown } from './batch/libc.js'
 import { loadBatch, theLibc } from './batch/open-batch.js'
 import { openSocket } from './batch/socket.js'
+import { openAnywhere } from './free-port.testing.js'
 import { OwnSockets } from './own-sockets.js'
 import { SharedSockets } from './shared-sockets.js'
 import type { Both, Endpoint, ListenerCounters } from './slot.js'
@@ -40,7 +41,7 @@ describe.skipIf(!isBatchingKnown())('sockets go from one driver to another', () 
   test.each(['127.0.0.1', '::1'])('on %s, with what waits in them', async (address) => {
     const { own, shared } = await drivers()
     const before = descriptors()
-    const first = await own.open(endpoint(address), address, 0)
+    const first = await openAnywhere(own, endpoint(address), address)
     const { port } = first[0]
     const theirs = await (await shared.take(endpoint(address), address, first)).apply()
     await closeAll(first)
@@ -61,7 +62,7 @@ describe.skipIf(!isBatchingKnown())('sockets go from one driver to another', () 
 
   test('or stay where they are, and the port is nobody else’s when they have come back', async () => {
     const { own, shared } = await drivers()
-    const both = await own.open(endpoint('127.0.0.1'), '127.0.0.1', 0)
+    const both = await openAnywhere(own, endpoint('127.0.0.1'), '127.0.0.1')
     const before = descriptors()
     ;(await shared.take(endpoint('127.0.0.1'), '127.0.0.1', both)).discard()
     expect([descriptors(), shared.of(0)]).toEqual([before, []])
@@ -76,7 +77,7 @@ describe.skipIf(!isBatchingKnown())('sockets go from one driver to another', () 
 
   test('those of a worker that goes get nothing more, and what waits in them is there to be read', async () => {
     const { shared } = await drivers()
-    const both = await shared.open(endpoint('127.0.0.1'), '127.0.0.1', 0)
+    const both = await openAnywhere(shared, endpoint('127.0.0.1'), '127.0.0.1')
     const { port } = both[0]
     const openBatch = await loadBatch()
     await send('127.0.0.1', port, 40)

@@ -5,6 +5,7 @@ import { connect, createServer } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { isBatchingKnown } from './batch/libc.js'
 import { theLibc } from './batch/open-batch.js'
+import { openAnywhere } from './free-port.testing.js'
 import { SharedSockets } from './shared-sockets.js'
 import type { Endpoint } from './slot.js'
 
@@ -26,7 +27,7 @@ describe.skipIf(!isBatchingKnown())('the sockets of workers', () => {
     async (address) => {
       const { sockets, told } = await shared(3)
       const before = descriptors()
-      const listeners = await sockets.open(endpoint(address), address, 0)
+      const listeners = await openAnywhere(sockets, endpoint(address), address)
       const all = [0, 1, 2].flatMap((worker) => sockets.of(worker))
       expect(new Set(all.flatMap(({ udp, tcp }) => [udp, tcp])).size).toBe(6)
       expect(new Set([...all, ...listeners].map(({ port }) => port)).size).toBe(1)
@@ -58,7 +59,7 @@ describe.skipIf(!isBatchingKnown())('the sockets of workers', () => {
 
   test('are closed while a worker is gone, but for the last, so that others get its share and nobody takes the port', async () => {
     const { sockets } = await shared(2)
-    const [{ port }, tcp] = await sockets.open(endpoint('127.0.0.1'), '127.0.0.1', 0)
+    const [{ port }, tcp] = await openAnywhere(sockets, endpoint('127.0.0.1'), '127.0.0.1')
     const before = descriptors()
     sockets.withdraw(0)
     expect([sockets.of(0).length, sockets.of(1).length, descriptors()]).toEqual([0, 1, before - 2])
