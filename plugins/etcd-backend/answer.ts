@@ -55,7 +55,7 @@ export function answerParts(lookup: Lookup, outside: Outside, rules: Rules, aske
       problem: `more keys would have to be looked at for ${asked.owner} than the ${MOST_KEYS} that a look-up takes`
     }
   }
-  return nothing(lookup.apex, rules, asked.now, lookup.exists(asked.name))
+  return nothing(lookup.apex, rules, asked.now, asked.owner === lookup.apex || lookup.exists(asked.name))
 }
 
 /** A negative answer, with the SOA that says how long it holds (RFC 2308 §3). */

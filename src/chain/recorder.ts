@@ -4,6 +4,7 @@ import type { Origin } from '../message/message.js'
 import { thrownText } from '../message/one-line.js'
 import type { Handler, Layer } from '../plugin.js'
 import type { Query } from '../query.js'
+import { WHOLE } from '../store/reading.js'
 import type { BuiltChain, Configured } from './build.js'
 import { type Chain, classesOf, compose, refuse, seesClass } from './compose.js'
 import { type Pass, questionOf, rounded, type Source, StepRecord } from './step.js'
@@ -37,7 +38,7 @@ export class Recorder {
     const { kind, revision, upstream, rtt, since } = origin
     const reads = [...new Set(origin.reads)]
     const keys = [...new Set(reads.flatMap((hash) => this.#nameKey(hash) ?? []))]
-    const unnamed = reads.filter((hash) => this.#nameKey(hash) === undefined).length
+    const unnamed = reads.filter((hash) => hash !== WHOLE && this.#nameKey(hash) === undefined).length
     return {
       kind,
       ...(keys.length > 0 && { keys }),

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { serverOf, TestClock, type TestServer } from 'skein/testing'
+import { MemoryStore, serverOf, TestClock, type TestServer } from 'skein/testing'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import type { Pass } from '../chain/step.js'
 import type { Message } from '../message/message.js'
@@ -111,6 +111,18 @@ describe('an explanation tells, of the chain that answers', () => {
       behind  not asked: whoami
 
 NOERROR`)
+  })
+
+  test('the keys of a replica alone, and not what stands for all of them', async () => {
+    const store = MemoryStore.of({ '/skydns/test/skydns/web': { host: '192.0.2.1' } })
+    store.feed = { state: 'live', why: undefined }
+    const started = await serverOf('. {\n  cache\n  etcd skydns.test\n}', { services: store })
+    servers.push(started)
+    const asked = { name: 'web.skydns.test', type: 'A' }
+    const first = await explain(started.instance, asked)
+    expect(explainText(first, () => undefined)).toMatch(/from store, revision \d+, read \/skydns\/test\/skydns\/web\n/)
+    const cached = await explain(started.instance, asked)
+    expect(explainText(cached, () => undefined)).not.toContain('key of the store')
   })
 
   test('which keys the answer of a cache inside of a look-up rests on', async () => {

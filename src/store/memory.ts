@@ -1,11 +1,12 @@
 import { fold, foldedOctets, type Key, keyOfPath, subtreeEnd } from './key.js'
-import type { Entry, StoreReader } from './store.js'
+import type { ChangedKeys, Entry, Feed, StoreReader } from './store.js'
 
 /** A store in memory, filled once from paths and values: for tests, and for programs that embed a chain over fixed services. */
 export class MemoryStore implements StoreReader {
   revision = 1
+  #feed: Feed | undefined
   #entries: { readonly octets: Buffer; readonly entry: Entry }[] = []
-  readonly #watchers = new Set<{ key: Key; changed: (keys: readonly Key[]) => void }>()
+  readonly #watchers = new Set<{ key: Key; changed: (keys: ChangedKeys) => void }>()
 
   /** Values that are no text are written as JSON. */
   static of(services: Readonly<Record<string, unknown>>): MemoryStore {
@@ -51,7 +52,18 @@ export class MemoryStore implements StoreReader {
     return this.subtree(key).length > 0
   }
 
-  watch(key: Key, changed: (keys: readonly Key[]) => void): () => void {
+  get feed(): Feed | undefined {
+    return this.#feed
+  }
+
+  /** Has it be a replica, in this state. */
+  set feed(feed: Feed | undefined) {
+    this.#feed = feed
+    this.revision++
+    for (const { changed } of this.#watchers) changed(undefined)
+  }
+
+  watch(key: Key, changed: (keys: ChangedKeys) => void): () => void {
     const watcher = { key, changed }
     this.#watchers.add(watcher)
     return () => this.#watchers.delete(watcher)

@@ -13,7 +13,7 @@ export function traceOf(key: Key): number {
 }
 
 /** Stands for all that a store has, in what is read of one that is fed: when it is told, all that rests on that store goes. No key has it but by chance. */
-const WHOLE = 0x5f3759df
+export const WHOLE = 0x5f3759df
 
 /** Told of each key that is read and its hash, by whoever reads, while there is one. For explaining, which has only hashes otherwise. */
 export type Witness = (hash: number, key: Key) => void
