@@ -92,7 +92,7 @@ describe.each([3, 2] as const)('v%d: no query fails, and the replica is what etc
   test('the connection is cut or hangs at 200 random octets', { timeout: 900_000 }, async () => {
     const { etcd, proxy, witness, inStep } = await scene(1, version)
     for (let round = 0; round < 200; round++) {
-      const isHanging = round % 4 === 0
+      const isHanging = round % 8 === 0
       const spent = proxy.after(1 + Math.floor(Math.random() * 4000), isHanging ? 'hang' : 'cut').then(() => true)
       while (!(await Promise.race([spent, sleep(5, false)]))) await witness.write(etcd.target)
       await witness.write(etcd.target)
