@@ -82,6 +82,16 @@ export async function readCluster(
   }
 }
 
+/** What an operator may not have meant. */
+export function warningsOf({ endpoints, tls, credentials }: Cluster): string[] {
+  if (endpoints[0]!.startsWith('https:')) return []
+  const isFar = endpoints.some((endpoint) => !/^http:\/\/(127\.\d+\.\d+\.\d+|\[::1\]|localhost):/.test(endpoint))
+  return [
+    ...(tls === undefined ? [] : ['tls has no effect on endpoints with http://']),
+    ...(credentials === undefined || !isFar ? [] : ['the password is sent to etcd as it is, for all to read: have endpoints with https://'])
+  ]
+}
+
 function readEndpoints(at: Directive, urls: readonly string[]): string[] {
   const endpoints = urls.map((url) => readEndpoint(at, url))
   const other = endpoints.find((endpoint) => endpoint.startsWith('https:') !== endpoints[0]!.startsWith('https:'))

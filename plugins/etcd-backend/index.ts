@@ -22,6 +22,7 @@ import {
 } from 'skein/plugin'
 import { type Asked, answerParts, nothing, type Rules } from './answer.js'
 import { BadValues } from './bad-values.js'
+import { warningsOf } from './cluster.js'
 import { keyOf, Lookup, MOST_KEYS, type Source } from './lookup.js'
 import { type Options, readOptions, schema } from './options.js'
 import { Outside } from './outside.js'
@@ -49,6 +50,7 @@ export default {
   async setup(config, host) {
     const options = await readOptions(config, (path) => host.readFile(path))
     const { store: folder, api, token, cluster } = options
+    for (const text of cluster === undefined ? [] : warningsOf(cluster)) host.log.warn(text)
     const store = host.store({ folder, api, token, etcd: cluster, judge: new URL('./judge.js', import.meta.url).href })
     const backend = new Backend(options, store, host)
     const { zones, fallthrough = [] } = options

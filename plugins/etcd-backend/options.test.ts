@@ -59,7 +59,8 @@ async function fedBy(...options: string[]) {
   const server = await serverOf(corefile, { file: join(folder, 'Corefile') })
   const [store] = server.instance.blocks[0]!.scope.stores
   await server.stop()
-  return store!.options
+  const warnings = server.log.lines.flatMap((line) => /^\[WARNING\] plugin\/etcd: (.*)/.exec(line)?.[1] ?? [])
+  return { ...store!.options, warnings }
 }
 
 describe('the members of a cluster are', () => {
@@ -110,6 +111,21 @@ describe('a cluster is reached as the options say,', () => {
     [['api 127.0.0.1:4001'], '127.0.0.1:4001']
   ])('and %j has its keys API at %s', async (options, api) => {
     expect((await fedBy(...options)).api).toBe(api)
+  })
+})
+
+describe('what an operator may not have meant is a warning', () => {
+  test.each<[string, readonly string[], readonly string[]]>([
+    ['tls', ['endpoint http://etcd', 'tls ca.crt'], ['tls has no effect on endpoints with http://']],
+    [
+      'a password',
+      ['endpoint http://127.0.0.1 http://etcd', 'credentials skein hush'],
+      ['the password is sent to etcd as it is, for all to read: have endpoints with https://']
+    ],
+    ['a password on this machine', ['endpoint http://127.0.0.1 http://[::1] http://localhost', 'credentials skein hush'], []],
+    ['tls and a password', ['endpoint https://etcd', 'tls ca.crt', 'credentials skein hush'], []]
+  ])('%s', async (_title, options, warnings) => {
+    expect((await fedBy(...options)).warnings).toEqual(warnings)
   })
 })
 
