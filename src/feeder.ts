@@ -5,7 +5,7 @@ import type { JudgeModule } from './plugin.js'
 import { END, type FeederNews, type FeederStart } from './process/feeder-messages.js'
 import { systemClock } from './store/clock.js'
 import { BadKeys } from './store/etcd/bad-keys.js'
-import type { MakeEtcdClient } from './store/etcd/client.js'
+import { loadClient } from './store/etcd/load-client.js'
 import { Replica } from './store/etcd/replica.js'
 import { ReplicaNumbers } from './store/etcd/replica-numbers.js'
 import { ReplicaStore } from './store/etcd/replica-store.js'
@@ -26,7 +26,7 @@ async function run(): Promise<void> {
   const replica = new Replica({
     source,
     store,
-    makeClient: await clientOf(source.version),
+    makeClient: await loadClient(source.version),
     clock: systemClock,
     random: Math.random,
     numbers,
@@ -43,8 +43,4 @@ async function run(): Promise<void> {
   await replica.run()
   await found
   await store.close()
-}
-
-async function clientOf(version: 2 | 3): Promise<MakeEtcdClient> {
-  return version === 3 ? (await import('./store/etcd/v3.js')).etcd3 : (await import('./store/etcd/v2.js')).etcd2
 }

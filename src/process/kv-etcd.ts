@@ -1,8 +1,9 @@
 /** `skein kv put` and `del` with `-to etcd`: the cluster is written to, and not the replica of it. */
 import { thrownText } from '../message/one-line.js'
 import type { EtcdSource } from '../plugin.js'
-import { type EtcdClient, EtcdError, type MakeEtcdClient } from '../store/etcd/client.js'
+import { type EtcdClient, EtcdError } from '../store/etcd/client.js'
 import { keyOfEtcdPath } from '../store/etcd/etcd-path.js'
+import { loadClient } from '../store/etcd/load-client.js'
 import { octetsOfShownPath } from '../store/key.js'
 import { StoreError } from '../store/store.js'
 import type { KvArguments } from './kv-verbs.js'
@@ -43,23 +44,20 @@ function check(path: Buffer, shown: string, { path: top, version }: EtcdSource, 
 }
 
 async function atAnEndpoint<T>(source: EtcdSource, act: (client: EtcdClient) => Promise<T>): Promise<T> {
-  const make = await clientOf(source.version)
+  const make = await loadClient(source.version)
   const unreached: string[] = []
   for (const endpoint of source.endpoints) {
-    const client = make(source, endpoint, PATIENCE)
+    let client: EtcdClient | undefined
     try {
+      client = make(source, endpoint, PATIENCE)
       return await act(client)
     } catch (error) {
       const text = `${endpoint} (${thrownText(error)})`
       if (!(error instanceof EtcdError) || error.kind !== 'unreachable') throw new StoreError(`etcd refuses at ${text}`, { cause: error })
       unreached.push(text)
     } finally {
-      client.close()
+      client?.close()
     }
   }
   throw new StoreError(`etcd cannot be reached at ${unreached.join(', nor at ')}`)
-}
-
-async function clientOf(version: 2 | 3): Promise<MakeEtcdClient> {
-  return version === 3 ? (await import('../store/etcd/v3.js')).etcd3 : (await import('../store/etcd/v2.js')).etcd2
 }
