@@ -30,6 +30,9 @@ export function readReplicaMark({ meta }: Tables): Mark | undefined {
 
 /** Puts the mark among the writes of a batch; undefined removes it. */
 export function writeReplicaMark({ meta }: Tables, mark: Mark | undefined): void {
-  if (mark === undefined) unawaited(meta.remove(MARK))
-  else unawaited(meta.put(MARK, Buffer.from(JSON.stringify(mark))))
+  if (mark === undefined) return unawaited(meta.remove(MARK))
+  // Each field by its name: an object that is a mark and more, such as one made of a source, may hold passwords.
+  const { version, path, cluster, revision, keys, last, isStale, contact } = mark
+  const kept: Mark = { version, path, cluster, revision, keys, last, isStale, contact }
+  unawaited(meta.put(MARK, Buffer.from(JSON.stringify(kept))))
 }

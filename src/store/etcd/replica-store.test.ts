@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -263,6 +263,16 @@ describe('the folder', () => {
     await list([entry('/other/b', '2')])
     expect(content()).toEqual(['/other/b=2'])
     expect([store.isOfAnother, store.mark?.keys]).toEqual([false, 1])
+  })
+
+  test('has nothing of the password and the private key that the cluster is read with', async () => {
+    await close()
+    const source = { ...SCOPE, credentials: { user: 'skein', password: 'secret-password' }, tls: { key: 'secret-key' } }
+    await open(source)
+    await list([entry('/skydns/a', 'plain-value')])
+    await store.apply([put('/skydns/b', 'plain-value', 11)], 11)
+    const octets = readFileSync(join(folder, 'data.mdb')).toString('latin1')
+    expect(['plain-value', 'secret-password', 'secret-key'].filter((text) => octets.includes(text))).toEqual(['plain-value'])
   })
 
   test('has all told that it holds', async () => {

@@ -49,7 +49,7 @@ export class ReplicaStore {
   private constructor(folder: string, tables: ReplicaTables, scope: Scope, written: Written) {
     this.#folder = folder
     this.#tables = tables
-    this.#scope = scope
+    this.#scope = { version: scope.version, path: scope.path }
     this.#written = written
     this.#mark = readReplicaMark(tables)
     this.#revision = readRevision(tables)
