@@ -36,10 +36,18 @@ async function run(): Promise<void> {
       why: (why) => tell({ kind: 'why', why })
     }
   })
-  main.on('message', (said) => said === END && replica.close())
+  const stop = new AbortController()
+  main.on('message', (said) => {
+    if (said !== END) return
+    stop.abort()
+    replica.close()
+  })
   await replica.begin()
   tell({ kind: 'open' })
-  const found = store.tellFound(bad.found).then(() => bad.allFound())
+  const found = store
+    .tellFound(bad.found, stop.signal)
+    .catch((error: unknown) => warn(`not all keys of before were looked at: ${thrownText(error)}`))
+    .then(() => bad.allFound())
   await replica.run()
   await found
   await store.close()

@@ -112,7 +112,7 @@ describe('the client of v2', needs('etcd'), () => {
 
   test('never takes what was kept for the beginning of what it reads', async () => {
     const client = clientOf(etcd.target.endpoint, '/kept')
-    expect(await client.continues({ ...(await client.position()), keys: 0, last: undefined })).toBe(false)
+    expect(await client.continues({ ...(await client.position()), keys: 0, recent: [] })).toBe(false)
     client.close()
   })
 

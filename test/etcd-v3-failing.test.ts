@@ -109,8 +109,8 @@ describe('a client of an etcd v3 that fails', needs('etcd'), () => {
     expect(await failureOf(client.position())).toMatch(/^unreachable: connect ECONNREFUSED/)
     await etcd.start()
     const { cluster } = await client.position()
-    const last = { path: Buffer.from('/skydns/a'), modified }
-    expect(await client.continues({ cluster, revision: modified, keys: 1, last })).toBe(true)
+    const recent = [{ path: Buffer.from('/skydns/a'), modified }]
+    expect(await client.continues({ cluster, revision: modified, keys: 1, recent })).toBe(true)
     await v3.put('/skydns/b', 'two')
     const again = watched(client, modified)
     await expect.poll(() => again.batches.flatMap(({ events }) => events.map(line))).toEqual(['put /skydns/b=two'])
@@ -127,7 +127,7 @@ describe('a client of an etcd v3 that fails', needs('etcd'), () => {
     await member.start()
     const modified = await v3.put('/skydns/b', 'two')
     const position = await client.position()
-    const kept = { ...position, keys: 2, last: { path: Buffer.from('/skydns/b'), modified } }
+    const kept = { ...position, keys: 2, recent: [{ path: Buffer.from('/skydns/b'), modified }] }
     expect(await client.continues(kept)).toBe(true)
     await member.kill()
     member.restoreData(saved)

@@ -72,7 +72,7 @@ export async function failureOf(asked: Promise<unknown>): Promise<string> {
 export const questions: readonly [name: string, ask: (client: EtcdClient) => Promise<unknown>][] = [
   ['position', (client) => client.position()],
   ['list', (client) => client.list(() => undefined)],
-  ['continues', (client) => client.continues({ cluster: 'a', revision: 1, keys: 1, last: undefined })],
+  ['continues', (client) => client.continues({ cluster: 'a', revision: 1, keys: 1, recent: [] })],
   ['remaining', (client) => client.remaining('1')],
   ['put', (client) => client.put(Buffer.from('/skydns/a'), Buffer.from('x'), 1)],
   ['delete', (client) => client.delete(Buffer.from('/skydns/a'), true)],

@@ -189,19 +189,29 @@ describe('a client of etcd v3', needs('etcd'), () => {
 
   test('knows whether what it reads goes on from what was kept', async () => {
     const client = at('/kept')
-    await v3.put('/kept/a', 'one')
+    const first = { path: octets('/kept/a'), modified: await v3.put('/kept/a', 'one') }
     const modified = await v3.put('/kept/b', 'two')
     const position = await client.position()
-    const kept = { ...position, keys: 2, last: { path: octets('/kept/b'), modified } }
-    const rows: [string, Partial<typeof kept> | { last: undefined }, boolean][] = [
+    const kept = { ...position, keys: 2, recent: [{ path: octets('/kept/b'), modified }, first] }
+    const rows: [string, Partial<typeof kept>, boolean][] = [
       ['the same', {}, true],
-      ['no last', { last: undefined }, true],
+      ['none that is known', { recent: [] }, false],
       ['an earlier revision', { revision: modified }, true],
       ['from before the key', { revision: modified - 1 }, false],
       ['another cluster', { cluster: 'abc' }, false],
       ['another number of keys', { keys: 3 }, false],
-      ['another change of the last', { last: { path: octets('/kept/b'), modified: modified - 1 } }, false],
-      ['a last that is not there', { last: { path: octets('/kept/c'), modified } }, false],
+      ['another change of the last', { recent: [{ path: octets('/kept/b'), modified: modified - 1 }] }, false],
+      [
+        'another change of one before',
+        {
+          recent: [
+            { path: octets('/kept/b'), modified },
+            { ...first, modified: 1 }
+          ]
+        },
+        false
+      ],
+      ['one that is not there', { recent: [{ path: octets('/kept/c'), modified }] }, false],
       ['a revision to come', { revision: position.revision + 1 }, false],
       ['no revision', { revision: 0 }, false]
     ]

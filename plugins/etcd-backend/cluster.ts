@@ -102,11 +102,11 @@ function readEndpoints(at: Directive, urls: readonly string[]): string[] {
 function readEndpoint(at: Directive, text: string): string {
   const wrong = (): never =>
     at.fail(`expected a URL such as http://127.0.0.1:2379, https://etcd.example:2379 or http://[::1]:2379, not ${shown(text)}`)
+  // What stands before an @ is a secret.
+  if (text.includes('@')) at.fail('expected a URL without user and password, and those as `credentials USER PASSWORD`')
   const url = /^[a-z]+:\/\//i.test(text) ? text : `http://${text}`
   if (!URL.canParse(url)) return wrong()
-  const { protocol, hostname, port, username, password, pathname, search, hash } = new URL(url)
-  // What stands there is a secret.
-  if (username !== '' || password !== '') at.fail(`expected a URL without user and password, and those as \`credentials USER PASSWORD\``)
+  const { protocol, hostname, port, pathname, search, hash } = new URL(url)
   if (!['http:', 'https:'].includes(protocol) || hostname === '' || pathname !== '/' || search !== '' || hash !== '') return wrong()
   // A port that is the scheme's own is left out by URL.
   const given = port !== '' ? port : (/:(\d+)\/?$/.exec(url)?.[1] ?? DEFAULT_PORT)

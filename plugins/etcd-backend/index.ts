@@ -106,7 +106,7 @@ class Backend {
     let feed: Feed | undefined
     try {
       feed = this.#store.feed
-      if (feed?.state === 'waiting') return notReady(query, feed)
+      if (feed?.state === 'waiting') return notReady(query)
       reading = this.#store.read()
     } catch (error) {
       return failed(query, error)
@@ -217,8 +217,9 @@ function whyNotReady(store: Store): true | string {
 }
 
 /** Before anything was ever read of the cluster nobody knows what exists. */
-function notReady(query: Query, { why = 'nothing was read of etcd yet' }: Feed): Reply {
-  return query.fail('REFUSED', 'not-ready', { problem: why })
+function notReady(query: Query): Reply {
+  // Why stands in the log once, and not again for each query.
+  return query.fail('REFUSED', 'not-ready')
 }
 
 /** What is old may be wrong: nobody is to keep it for long. */

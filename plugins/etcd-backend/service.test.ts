@@ -81,6 +81,7 @@ describe('a value is none', () => {
     ['{"port":1.5}', 'has port 1.5, expected a whole number from 0 to 65535'],
     ['{"priority":-1}', 'has priority -1, expected a whole number from 0 to 65535'],
     ['{"weight":1e9}', 'has weight 1000000000, expected a whole number from 0 to 65535'],
+    [`{"ttl":${'['.repeat(5000)}${']'.repeat(5000)}}`, 'has ttl something deep, expected a whole number from 0 to 2147483647'],
     ['{"weight":[1]}', 'has weight [1], expected a whole number from 0 to 65535'],
     ['{"ttl":2147483648}', 'has ttl 2147483648, expected a whole number from 0 to 2147483647'],
     ['{"ttl":"60"}', 'has ttl "60", expected a whole number from 0 to 2147483647'],

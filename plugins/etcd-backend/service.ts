@@ -111,5 +111,11 @@ function readHost(text: string): Host | undefined {
 }
 
 function shownValue(value: unknown): string {
-  return typeof value === 'string' ? shown(value) : JSON.stringify(value).slice(0, 80)
+  if (typeof value === 'string') return shown(value)
+  try {
+    return JSON.stringify(value).slice(0, 80)
+  } catch {
+    // What has thousands of lists in lists can be read, and not be written.
+    return 'something deep'
+  }
 }

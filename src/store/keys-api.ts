@@ -74,6 +74,8 @@ async function answerKeys(
   // As etcd has it: only PUT and POST have a form in their body.
   const body = method === 'PUT' || method === 'POST' ? await readForm(request, options.bodyTimeoutMs ?? BODY_TIMEOUT_MS) : ''
   const asked = readKeysRequest(method, key, query, body)
+  if (store.feed?.state === 'waiting')
+    return { status: 503, body: { message: `nothing was read of etcd yet${store.feed.why === undefined ? '' : `: ${store.feed.why}`}` } }
   if (method === 'GET') return get(store, key, asked.recursive)
   if (!options.writable) return refused({ status: 403, reason: 'this store is a replica and read-only: write to the etcd that feeds it' })
   const act = method === 'PUT' ? put : remove

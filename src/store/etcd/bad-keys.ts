@@ -1,3 +1,4 @@
+import { thrownText } from '../../message/one-line.js'
 import type { StoreClock } from '../clock.js'
 import { shownPath } from '../key.js'
 import type { ReplicaNumbers } from './replica-numbers.js'
@@ -47,7 +48,7 @@ export class BadKeys {
   }
 
   #note(name: string, value: Buffer | undefined, problem: string | undefined): void {
-    const wrong = value === undefined ? undefined : (problem ?? this.#judge(value))
+    const wrong = value === undefined ? undefined : (problem ?? this.#judged(value))
     if (wrong === undefined) this.#bad.delete(name)
     else {
       this.#bad.add(name)
@@ -58,6 +59,15 @@ export class BadKeys {
       )
     }
     this.#numbers.set('bad', this.#bad.size)
+  }
+
+  /** A judge that fails is no reason to stop following etcd. */
+  #judged(value: Buffer): string | undefined {
+    try {
+      return this.#judge(value)
+    } catch (error) {
+      return `cannot be judged: ${thrownText(error)}`
+    }
   }
 
   #tell(text: string): void {

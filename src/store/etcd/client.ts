@@ -78,7 +78,7 @@ export interface EtcdClient {
   watch(revision: number, listener: WatchListener): EtcdWatch
   /**
    * Whether what this client reads goes on from what another had read before: that this many keys were below the path at `revision`,
-   * and that one of them was set last at `modified`. A cluster whose data were put back may have come to the same revision again.
+   * and that some of them were set last when they were. A cluster whose data were put back may have come to the same revision again.
    */
   continues(kept: Kept): Promise<boolean>
   /** What is left of lives, in milliseconds; undefined of those that are none any more. */
@@ -95,8 +95,8 @@ export interface EtcdClient {
 export interface Kept extends Position {
   /** How many keys are below the path. */
   readonly keys: number
-  /** The key that was set last, where one is known that was not deleted since. */
-  readonly last: { readonly path: Buffer; readonly modified: number } | undefined
+  /** Some keys that were set last, and were not deleted since, with when that was. */
+  readonly recent: readonly { readonly path: Buffer; readonly modified: number }[]
 }
 
 /** How long a question may take, in milliseconds. */

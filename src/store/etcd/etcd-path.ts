@@ -1,10 +1,5 @@
 import { type Key, MAX_KEY_OCTETS, spelledOctets } from '../key.js'
 
-/** A path of etcd as it is configured: with a slash in front and none behind; nothing for all keys. */
-export function etcdPath(segments: Key): string {
-  return segments.map((segment) => `/${Buffer.from(segment, 'latin1').toString('utf8')}`).join('')
-}
-
 /** The key that a path of etcd is in the store; or why it can be none, in words. */
 export function keyOfEtcdPath(path: Buffer, below: string): Key | string {
   const text = path.toString('latin1')

@@ -1,3 +1,5 @@
+import type { Renewed } from './replica-store.js'
+
 /** What several entries' life hangs on: a lease, or a time to live. */
 interface Life {
   /** Until when it is sure to last, in milliseconds since 1970; 0 where nobody has asked yet, Infinity where it has no end. */
@@ -58,8 +60,8 @@ export class Lives {
     return due
   }
 
-  /** Notes until when a life lasts, for all its entries, whose names it gives. */
-  learn(lease: string, expires: number): readonly (readonly [name: string, expires: number])[] {
+  /** Notes until when a life lasts, for all its entries, which it gives. */
+  learn(lease: string, expires: number): readonly Renewed[] {
     const life = this.#lives.get(lease)
     if (life === undefined) return []
     life.expires = expires
@@ -67,7 +69,7 @@ export class Lives {
     // Those that were not asked about yet have their turn before it is this one's again.
     this.#lives.delete(lease)
     this.#lives.set(lease, life)
-    return [...life.names].map((name) => [name, expires])
+    return [...life.names].map((name) => ({ name, lease, expires }))
   }
 
   /** Takes what others hang on in place of these; what is known of the time of a life stays known. */

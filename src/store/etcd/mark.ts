@@ -12,12 +12,19 @@ export interface Mark {
   readonly revision: number
   /** How many keys of etcd it has, those included that cannot be keys of the store. */
   readonly keys: number
-  /** The key that was set last, in base64, and when; undefined where that was deleted since. */
-  readonly last: { readonly path: string; readonly modified: number } | undefined
+  /** Keys that were set last, newest first, by their paths in base64: whether they are still those tells whether the data were put back. */
+  readonly recent: readonly Recent[]
   /** Whether the cluster cannot be reached. */
   readonly isStale: boolean
   /** When it was reached last, in milliseconds since 1970, to a minute. */
   readonly contact: number
+}
+
+/** A key that was set at a revision. */
+export interface Recent {
+  /** In base64. */
+  readonly path: string
+  readonly modified: number
 }
 
 const MARK = Buffer.from('replica')
@@ -32,7 +39,7 @@ export function readReplicaMark({ meta }: Tables): Mark | undefined {
 export function writeReplicaMark({ meta }: Tables, mark: Mark | undefined): void {
   if (mark === undefined) return unawaited(meta.remove(MARK))
   // Each field by its name: an object that is a mark and more, such as one made of a source, may hold passwords.
-  const { version, path, cluster, revision, keys, last, isStale, contact } = mark
-  const kept: Mark = { version, path, cluster, revision, keys, last, isStale, contact }
+  const { version, path, cluster, revision, keys, recent, isStale, contact } = mark
+  const kept: Mark = { version, path, cluster, revision, keys, recent, isStale, contact }
   unawaited(meta.put(MARK, Buffer.from(JSON.stringify(kept))))
 }

@@ -1,3 +1,4 @@
+import { thrownText } from '../../message/one-line.js'
 import type { StoreClock } from '../clock.js'
 import { EtcdError } from './client.js'
 import type { ReplicaStore } from './replica-store.js'
@@ -46,18 +47,32 @@ export class Complaints {
     this.#tell.why(undefined)
   }
 
-  /** It is not, or could not be brought in step there. */
-  failed(endpoint: string, failure: unknown): void {
-    const now = this.#clock.now()
-    if (this.#isInStep) this.#lostAt = this.#reminded = now
+  /** It is not any more. */
+  outOfStep(): void {
+    if (this.#isInStep) this.#lostAt = this.#reminded = this.#clock.now()
     this.#isInStep = false
-    const why = failure instanceof Error ? failure.message : String(failure)
+  }
+
+  /** It could not be kept in step, or brought in step, there. */
+  failed(endpoint: string, failure: unknown): void {
+    const why = thrownText(failure)
     // What has failed here has nothing to do with the endpoint.
     const text = failure instanceof EtcdError ? `${endpoint}: ${why}` : why
     this.#tell.why(text)
-    const before = this.#said.get(endpoint)
+    this.#say(endpoint, text)
+  }
+
+  /** Something else has failed. */
+  trouble(error: unknown): void {
+    this.#say('', thrownText(error))
+  }
+
+  /** Once, and again after a minute. */
+  #say(of: string, text: string): void {
+    const now = this.#clock.now()
+    const before = this.#said.get(of)
     if (before?.text === text && now - before.at < MINUTE_MS) return
-    this.#said.set(endpoint, { text, at: now })
+    this.#said.set(of, { text, at: now })
     this.#tell.log('warn', text)
   }
 

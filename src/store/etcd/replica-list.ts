@@ -1,4 +1,6 @@
 import type { EtcdEntry, Position } from './client.js'
+import type { Recent } from './mark.js'
+import { newestOf } from './recent.js'
 import { type Changed, nameOf, type ReplicaStore } from './replica-store.js'
 
 /** Between so many keys others have their turn: etcd is asked meanwhile whether it lives. */
@@ -14,15 +16,21 @@ export class ReplicaList {
   /** Those that were listed; undefined where there were none to be removed. */
   readonly #listed: Set<string> | undefined
   #different: EtcdEntry[] = []
+  #recent: readonly Recent[] = []
+  readonly #stop: AbortSignal
 
-  constructor(store: ReplicaStore) {
+  /** @param stop ends it amid a page */
+  constructor(store: ReplicaStore, stop: AbortSignal) {
     this.#store = store
+    this.#stop = stop
     this.#isFirst = store.mark === undefined
     this.#listed = store.keys === 0 ? undefined : new Set()
   }
 
   async page(entries: readonly EtcdEntry[]): Promise<void> {
+    this.#recent = newestOf(entries, this.#recent)
     for (let from = 0; from < entries.length; from += KEYS_AT_ONCE) {
+      this.#stop.throwIfAborted()
       for (const entry of entries.slice(from, from + KEYS_AT_ONCE)) {
         this.#listed?.add(nameOf(entry.path))
         if (!this.#store.has(entry)) this.#different.push(entry)
@@ -35,7 +43,7 @@ export class ReplicaList {
   /** Has it all read from now on: as it was at this position, when the cluster was reached last at `contact`. */
   async finish(at: Position, contact: number): Promise<Changed> {
     const listed = this.#listed
-    if (listed !== undefined) return this.#store.replace(this.#different, (name) => listed.has(name), at, contact)
-    return this.#store.replace(this.#different, () => true, at, contact)
+    const isListed = listed === undefined ? () => true : (name: string): boolean => listed.has(name)
+    return this.#store.replace({ different: this.#different, isListed, recent: this.#recent }, at, contact)
   }
 }

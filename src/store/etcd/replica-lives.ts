@@ -4,10 +4,7 @@ import { spelledOctets } from '../key.js'
 import type { EtcdClient, EtcdEntry, EtcdEvent } from './client.js'
 import { keyOfEtcdPath } from './etcd-path.js'
 import { Lives } from './lives.js'
-import { nameOf, type ReplicaStore } from './replica-store.js'
-
-/** An entry, and until when it is sure to be there. */
-export type Renewed = readonly [name: string, expires: number]
+import { nameOf, type Renewed, type ReplicaStore } from './replica-store.js'
 
 /** How many lives are asked about at one look, and how many at a time. */
 const MOST_AT_A_LOOK = 50
@@ -81,7 +78,10 @@ export class ReplicaLives {
     const renewed: Renewed[] = []
     while (due.length > 0) {
       const some = due.splice(0, MOST_AT_ONCE)
-      for (const names of await Promise.all(some.map((lease) => this.#ask(client, lease)))) renewed.push(...names)
+      const asked = await Promise.allSettled(some.map((lease) => this.#ask(client, lease)))
+      for (const each of asked) if (each.status === 'fulfilled') renewed.push(...each.value)
+      // A client that does not answer is not asked for the rest.
+      if (asked.some(({ status }) => status === 'rejected')) break
     }
     return renewed
   }

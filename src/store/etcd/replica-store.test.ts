@@ -10,6 +10,7 @@ import { ReplicaList } from './replica-list.js'
 import { type Changed, ReplicaStore } from './replica-store.js'
 
 const SCOPE = { version: 3, path: '/skydns' } as const
+const STOP = new AbortController().signal
 const AT = { cluster: 'c1', revision: 10 }
 
 let folder: string
@@ -49,10 +50,11 @@ function put(path: string, value: string, modified: number, more: Partial<EtcdEn
   return { op: 'put', ...entry(path, value, modified, more) }
 }
 
+const recently = (path: string, modified: number) => ({ path: Buffer.from(path).toString('base64'), modified })
 const gone = (path: string): EtcdEvent => ({ op: 'delete', path: Buffer.from(path) })
 
 async function list(entries: readonly EtcdEntry[], at = AT): Promise<Changed> {
-  const all = new ReplicaList(store)
+  const all = new ReplicaList(store, STOP)
   for (let from = 0; from < entries.length; from += 2) await all.page(entries.slice(from, from + 2))
   return all.finish(at, 1000)
 }
@@ -70,7 +72,7 @@ function paths(changed: Changed): string[] | 'all' {
 describe('a list', () => {
   test('is read as a whole: before it is finished the replica waits, after that it is live', async () => {
     expect(reader.feed?.state).toBe('waiting')
-    const all = new ReplicaList(store)
+    const all = new ReplicaList(store, STOP)
     await all.page([entry('/skydns/a', '1'), entry('/skydns/b', '2')])
     reader.follow(undefined)
     expect(reader.feed?.state).toBe('waiting')
@@ -82,7 +84,7 @@ describe('a list', () => {
 
   test('after another is one change: what is read is the old or the new', async () => {
     await list([entry('/skydns/a', '1'), entry('/skydns/b', '2'), entry('/skydns/c', '3')])
-    const all = new ReplicaList(store)
+    const all = new ReplicaList(store, STOP)
     await all.page([entry('/skydns/b', 'two', 11), entry('/skydns/d', '4', 12)])
     expect(content()).toEqual(['/skydns/a=1', '/skydns/b=2', '/skydns/c=3'])
     await all.page([entry('/skydns/c', '3')])
@@ -98,7 +100,7 @@ describe('a list', () => {
     await list([], { cluster: 'c2', revision: 1 })
     expect(content()).toEqual([])
     expect(reader.has(keyOfPath('/skydns'))).toBe(false)
-    expect(store.mark).toMatchObject({ cluster: 'c2', revision: 1, keys: 0, last: undefined })
+    expect(store.mark).toMatchObject({ cluster: 'c2', revision: 1, keys: 0, recent: [] })
     expect(reader.feed?.state).toBe('live')
   })
 
@@ -109,7 +111,7 @@ describe('a list', () => {
   })
 
   test('that was broken off before the first was finished leaves nothing behind', async () => {
-    await new ReplicaList(store).page([entry('/skydns/a', '1'), entry('/skydns/b', '2')])
+    await new ReplicaList(store, STOP).page([entry('/skydns/a', '1'), entry('/skydns/b', '2')])
     await close()
     await open()
     expect(reader.feed?.state).toBe('waiting')
@@ -154,14 +156,22 @@ describe('changes', () => {
     await close()
     await open()
     expect(content()).toEqual(['/skydns/a=1', '/skydns/b=2', '/skydns/c=3'])
-    expect(store.mark).toMatchObject({ revision: 11, keys: 3, last: { path: Buffer.from('/skydns/c').toString('base64'), modified: 11 } })
+    expect(store.mark).toMatchObject({
+      revision: 11,
+      keys: 3,
+      recent: [recently('/skydns/c', 11), recently('/skydns/a', 5), recently('/skydns/b', 5)]
+    })
   })
 
-  test('name the key that was set last, and none where it has gone', async () => {
+  test('name four keys that were set last, and none that has gone', async () => {
+    const names = (): string[] => store.mark!.recent.map(({ path, modified }) => `${Buffer.from(path, 'base64').toString()} ${modified}`)
+    expect(names()).toEqual(['/skydns/a 5', '/skydns/b 5'])
     await store.apply([put('/skydns/c', '3', 11), put('/skydns/d', '4', 12), gone('/skydns/c')], 13)
-    expect(store.mark?.last?.modified).toBe(12)
-    await store.apply([gone('/skydns/d')], 14)
-    expect(store.mark?.last).toBeUndefined()
+    expect(names()).toEqual(['/skydns/d 12', '/skydns/a 5', '/skydns/b 5'])
+    await store.apply([put('/skydns/a', '5', 14), put('/skydns/e', '6', 15), put('/skydns/f', '7', 16)], 16)
+    expect(names()).toEqual(['/skydns/f 16', '/skydns/e 15', '/skydns/a 14', '/skydns/d 12'])
+    await store.apply([{ op: 'clear', path: Buffer.from('/skydns') }], 17)
+    expect(names()).toEqual([])
   })
 })
 
@@ -214,13 +224,32 @@ describe('keys whose life hangs on something', () => {
     expect(
       paths(
         await store.renew([
-          [a!, 9000],
-          [b!, Infinity]
+          { name: a!, lease: '77', expires: 9000 },
+          { name: b!, lease: '78', expires: Infinity }
         ])
       )
     ).toEqual(['/skydns/a', '/skydns/b'])
     reader.follow(undefined)
     expect(reader.subtree([]).map(({ expires }) => expires)).toEqual([9000, undefined])
+  })
+
+  test('have no time of what they do not hang on any more', async () => {
+    await list([leased('/skydns/a', '77', 5000), leased('/skydns/b', '77', 5000)])
+    const [a, b] = [...store.lives()].map(({ name }) => name)
+    await store.apply([put('/skydns/a', 'y', 11), put('/skydns/b', 'y', 12, { lease: '78', expires: 7000 })], 12)
+    expect(await store.renew([a!, b!].map((name) => ({ name, lease: '77', expires: 9000 })))).toEqual([])
+    reader.follow(undefined)
+    expect(reader.subtree([]).map(({ expires }) => expires)).toEqual([undefined, 7000])
+  })
+
+  test('have the time that a list brings, where it brings another', async () => {
+    await list([leased('/skydns/a', '/skydns', 90_000)])
+    await list([leased('/skydns/a', '/skydns', 91_000)])
+    reader.follow(undefined)
+    expect(reader.subtree([])[0]?.expires).toBe(90_000)
+    await list([leased('/skydns/a', '/skydns', 20_000)])
+    reader.follow(undefined)
+    expect(reader.subtree([])[0]?.expires).toBe(20_000)
   })
 
   test('go all together, and the others stay, which has to be listed anew after that', async () => {
@@ -254,15 +283,26 @@ describe('the folder', () => {
     }
   })
 
-  test('of the keys of another path serves those until it has listed its own', async () => {
+  test('of the keys of another path waits until it has listed its own', async () => {
     await list([entry('/skydns/a', '1')])
     await close()
     await open({ version: 3, path: '/other' })
-    expect(store.isOfAnother).toBe(true)
-    expect(content()).toEqual(['/skydns/a=1'])
+    await store.forgetAnother()
+    reader.follow(undefined)
+    expect(reader.feed?.state).toBe('waiting')
     await list([entry('/other/b', '2')])
     expect(content()).toEqual(['/other/b=2'])
-    expect([store.isOfAnother, store.mark?.keys]).toEqual([false, 1])
+    expect([reader.feed?.state, store.mark?.keys]).toEqual(['live', 1])
+  })
+
+  test('of the keys of the other API serves those until it has listed its own', async () => {
+    await list([entry('/skydns/a', '1')])
+    await close()
+    await open({ version: 2, path: '/skydns' })
+    await store.forgetAnother()
+    expect([store.isOfAnother, ...content()]).toEqual([true, '/skydns/a=1'])
+    await list([entry('/skydns/b', '2')])
+    expect([store.isOfAnother, ...content()]).toEqual([false, '/skydns/b=2'])
   })
 
   test('has nothing of the password and the private key that the cluster is read with', async () => {
@@ -278,7 +318,7 @@ describe('the folder', () => {
   test('has all told that it holds', async () => {
     await list([entry('/skydns/a', '1'), entry('/skydns/b/', 'x')])
     const found: string[] = []
-    await store.tellFound((path, value, problem) => found.push(`${path.toString()} ${problem ?? value?.toString()}`))
+    await store.tellFound((path, value, problem) => found.push(`${path.toString()} ${problem ?? value?.toString()}`), STOP)
     expect(found).toEqual(['/skydns/a 1', '/skydns/b/ is the mark of a directory'])
   })
 })

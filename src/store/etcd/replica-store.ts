@@ -5,8 +5,9 @@ import { expiresOf, readStored, writeStored } from '../record.js'
 import { readRevision, type Table, unawaited, writeRevision } from '../tables.js'
 import type { EtcdEntry, EtcdEvent, Position } from './client.js'
 import { etcdPathOfKey, keyOfEtcdPath } from './etcd-path.js'
-import { type Mark, readReplicaMark, writeReplicaMark } from './mark.js'
+import { type Mark, type Recent, readReplicaMark, writeReplicaMark } from './mark.js'
 import { isOdd, oddPaths, putOdd } from './odd-paths.js'
+import { recentAfter } from './recent.js'
 import { openReplicaTables, type ReplicaTables } from './replica-tables.js'
 
 /** What has changed: `all` where the keys are too many to be told one by one, or where what all of them are worth has changed. */
@@ -18,6 +19,23 @@ export type Scope = Pick<Mark, 'version' | 'path'>
 /** Told of each path that was written, after that: with its value, or undefined where it was removed; and why it is no key, if so. */
 export type Written = (path: Buffer, value: Buffer | undefined, problem: string | undefined) => void
 
+/** Until when an entry is sure to be there that hangs on a life. */
+export interface Renewed {
+  readonly name: string
+  readonly lease: string
+  readonly expires: number
+}
+
+/** What a list has found. */
+export interface Listed {
+  /** What is not here, or differs. */
+  readonly different: readonly EtcdEntry[]
+  /** Whether there is such a path at all. */
+  readonly isListed: (name: string) => boolean
+  /** The keys that were set last. */
+  readonly recent: readonly Recent[]
+}
+
 /** Paths as they are to be, by their name: without an entry those that are to go. */
 type Stage = Map<string, { readonly path: Buffer; readonly entry: EtcdEntry | undefined }>
 
@@ -25,6 +43,8 @@ type Stage = Map<string, { readonly path: Buffer; readonly entry: EtcdEntry | un
 const MOST_TOLD = 1000
 /** The time of what is sure to be there for no time at all. */
 const LONG_PAST = 1
+/** Two times of one life differ by what it takes to ask for them. */
+const SAME_TIME_MS = 2000
 const FIRST = Buffer.from([0])
 const EMPTY = Buffer.alloc(0)
 
@@ -67,14 +87,18 @@ export class ReplicaStore {
     return this.#keys
   }
 
-  /** Whether what it has is of another path or API than it is to have; it serves that until it has listed. */
+  /** Whether what it has is of the other API, whose keys are not these; it serves that until it has listed. */
   get isOfAnother(): boolean {
-    const { version, path } = this.#scope
-    return this.#mark !== undefined && (this.#mark.version !== version || this.#mark.path !== path)
+    return this.#mark !== undefined && this.#mark.version !== this.#scope.version
+  }
+
+  /** Has nothing of it read any more where it is of another path: whoever looks below this one would find nothing. */
+  async forgetAnother(): Promise<void> {
+    if (this.#mark !== undefined && this.#mark.path !== this.#scope.path) await this.#commit(new Map(), undefined)
   }
 
   /** The entries whose life hangs on something: on what, and until when they are sure to be there. */
-  *lives(): Generator<{ readonly name: string; readonly lease: string; readonly expires: number }> {
+  *lives(): Generator<Renewed> {
     for (const { key, value } of this.#tables.lives.getRange({ start: FIRST })) {
       const octets = this.#tables.entries.get(key)
       if (octets !== undefined) yield { name: nameOf(key), lease: value.toString('utf8'), expires: expiresOf(octets) }
@@ -82,11 +106,13 @@ export class ReplicaStore {
   }
 
   /** Tells of all paths that there are, some at a time; what is written meanwhile may be among them or not. */
-  async tellFound(found: Written): Promise<void> {
+  async tellFound(found: Written, stop: AbortSignal): Promise<void> {
     let told = 0
     for (const { key, value } of this.#tables.entries.getRange({ start: FIRST })) {
       found(etcdPathOfKey(keyOfOctets(key)), readStored(value).value, undefined)
-      if (++told % 1000 === 0) await new Promise(setImmediate)
+      if (++told % 1000 !== 0) continue
+      await new Promise(setImmediate)
+      if (stop.aborted) return
     }
     for (const { path, problem } of oddPaths(this.#tables.odd)) found(path, EMPTY, problem)
   }
@@ -96,7 +122,7 @@ export class ReplicaStore {
     const stage: Stage = new Map()
     for (const event of events) this.#stageEvent(stage, event)
     const mark = this.#mark!
-    return this.#commit(stage, { ...mark, revision: Math.max(mark.revision, revision), last: lastOf(events, mark.last) })
+    return this.#commit(stage, { ...mark, revision: Math.max(mark.revision, revision), recent: recentAfter(events, mark.recent) })
   }
 
   #stageEvent(stage: Stage, event: EtcdEvent): void {
@@ -116,15 +142,16 @@ export class ReplicaStore {
     return 'all'
   }
 
-  /** Sets until when entries are sure to be there, by the names that {@link lives} has; Infinity where they stay. */
-  async renew(lives: Iterable<readonly [name: string, expires: number]>): Promise<Changed> {
-    const { entries } = this.#tables
+  /** Sets until when entries that hang on a life are sure to be there, by the names that {@link lives} has; Infinity where they stay. */
+  async renew(renewed: Iterable<Renewed>): Promise<Changed> {
+    const { entries, lives } = this.#tables
     const keys: Key[] = []
     await this.#batch(() => {
-      for (const [name, expires] of lives) {
+      for (const { name, lease, expires } of renewed) {
         const spelled = Buffer.from(name, 'latin1')
         const octets = entries.get(spelled)
-        if (octets === undefined) continue
+        // It may have been set anew while etcd was asked, and hang on nothing, or on something else.
+        if (octets === undefined || lives.get(spelled)?.toString('utf8') !== lease) continue
         keys.push(keyOfOctets(spelled))
         unawaited(entries.put(spelled, writeStored({ ...readStored(octets), expires: expires === Infinity ? undefined : expires })))
       }
@@ -135,11 +162,11 @@ export class ReplicaStore {
   /** Removes all entries whose life hangs on something. The cluster has to be listed anew after that. */
   expireLives(): Promise<Changed> {
     const paths = [...this.#tables.lives.getKeys({ start: FIRST })].map((key) => etcdPathOfKey(keyOfOctets(key)))
-    return this.#commit(removing(paths), { ...this.#mark!, revision: 0, last: undefined })
+    return this.#commit(removing(paths), { ...this.#mark!, revision: 0, recent: [] })
   }
 
   /** Whether there is a key just like this one. */
-  has({ path, created, modified, value, lease }: EtcdEntry): boolean {
+  has({ path, created, modified, value, lease, expires }: EtcdEntry): boolean {
     const key = keyOfEtcdPath(path, this.#scope.path)
     if (typeof key === 'string') return isOdd(this.#tables.odd, path)
     const spelled = spelledOctets(key)
@@ -147,6 +174,7 @@ export class ReplicaStore {
     if (octets === undefined) return false
     const stored = readStored(octets)
     if (stored.created !== created || stored.modified !== modified || !stored.value.equals(value)) return false
+    if (expires !== undefined && Math.abs((stored.expires ?? 0) - expires) > SAME_TIME_MS) return false
     return this.#tables.lives.get(spelled)?.toString('utf8') === lease
   }
 
@@ -156,22 +184,14 @@ export class ReplicaStore {
   }
 
   /** Puts what a list has of its own, removes what it has not, and is in step with it then. */
-  async replace(different: readonly EtcdEntry[], isListed: (name: string) => boolean, at: Position, contact: number): Promise<Changed> {
+  async replace({ different, isListed, recent }: Listed, at: Position, contact: number): Promise<Changed> {
     const stage = putting(different)
     for (const path of this.#paths()) {
       const name = nameOf(path)
       if (!isListed(name)) stage.set(name, { path, entry: undefined })
     }
     const before = this.#mark
-    const kept = before?.last !== undefined && isListed(nameOf(Buffer.from(before.last.path, 'base64'))) ? before.last : undefined
-    const changed = await this.#commit(stage, {
-      ...this.#scope,
-      ...at,
-      keys: 0,
-      last: newest(different, kept),
-      isStale: false,
-      contact
-    })
+    const changed = await this.#commit(stage, { ...this.#scope, ...at, keys: 0, recent, isStale: false, contact })
     return before === undefined || before.isStale ? 'all' : changed
   }
 
@@ -294,22 +314,4 @@ function recordOf({ created, modified, value, lease, expires }: EtcdEntry): Buff
 
 function changedOf(keys: readonly Key[]): Changed {
   return keys.length > MOST_TOLD ? 'all' : keys
-}
-
-/** The key that was set last, after these changes. */
-function lastOf(events: readonly EtcdEvent[], before: Mark['last']): Mark['last'] {
-  let last = before
-  for (const event of events) {
-    const path = event.path.toString('base64')
-    if (event.op === 'put') last = { path, modified: event.modified }
-    else if (event.op === 'clear' || last?.path === path) last = undefined
-  }
-  return last
-}
-
-function newest(entries: readonly EtcdEntry[], kept: Mark['last']): Mark['last'] {
-  let last = kept
-  for (const { path, modified } of entries)
-    if (last === undefined || modified > last.modified) last = { path: path.toString('base64'), modified }
-  return last
 }

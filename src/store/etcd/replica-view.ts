@@ -3,14 +3,14 @@ import { FollowingStore } from '../following.js'
 import type { FolderLock } from '../lock.js'
 import type { LockedStore } from '../locked.js'
 import { StoreError } from '../store.js'
-import { type OpenTables, openTables } from '../tables.js'
+import { type OpenTables, openTables, type Table } from '../tables.js'
 import { type OddPath, oddPaths, openOdd } from './odd-paths.js'
 
 /** A replica as the process sees it that has its folder: another thread writes it, and nobody else may. */
 export class ReplicaView extends FollowingStore implements LockedStore {
   readonly isWritable = false
   readonly lock: FolderLock
-  readonly #tables: OpenTables
+  readonly #odd: Table
 
   /** Takes over the lock. */
   static async openLocked(
@@ -25,12 +25,12 @@ export class ReplicaView extends FollowingStore implements LockedStore {
   private constructor(folder: string, lock: FolderLock, tables: OpenTables, report: (error: unknown) => void, clock: StoreClock) {
     super(folder, tables, report, clock)
     this.lock = lock
-    this.#tables = tables
+    this.#odd = openOdd(tables)
   }
 
   /** Paths of etcd that can be no key of a store, each with why, in words. */
   odd(): Iterable<OddPath> {
-    return oddPaths(openOdd(this.#tables))
+    return oddPaths(this.#odd)
   }
 
   apply(): Promise<number> {

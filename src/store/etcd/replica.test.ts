@@ -29,19 +29,23 @@ class FakeCluster {
   /** Endpoints that cannot be reached, and why. */
   down = new Map<string, EtcdError>()
   isContinued = true
+  /** The answer to how far it is, where that takes its time. */
+  position: Promise<Position> | undefined
+  /** Whether each watch is lost at once. */
+  isLosing = false
   watchers: { endpoint: string; from: number; listener: WatchListener }[] = []
   readonly asked: string[] = []
   lists = 0
 
   readonly client = (_source: unknown, endpoint: string): EtcdClient => {
-    const ask = async <T>(what: string, answer: () => T): Promise<T> => {
+    const ask = async <T>(what: string, answer: () => T | Promise<T>): Promise<T> => {
       this.asked.push(what)
       const down = this.down.get(endpoint)
       if (down !== undefined) throw down
       return answer()
     }
     return {
-      position: () => ask(`position ${endpoint}`, () => this.at),
+      position: () => ask(`position ${endpoint}`, () => this.position ?? this.at),
       list: (page) =>
         ask('list', async () => {
           this.lists++
@@ -52,6 +56,7 @@ class FakeCluster {
       watch: (from, listener) => {
         const watcher = { endpoint, from, listener }
         this.watchers.push(watcher)
+        if (this.isLosing) queueMicrotask(() => listener.lost(unreachable))
         return { cancel: () => void this.watchers.splice(this.watchers.indexOf(watcher) >>> 0, 1) }
       },
       continues: (_kept: Kept) => ask('continues', () => this.isContinued),
@@ -193,6 +198,73 @@ describe('a replica', () => {
     expect(['keys', 'events', 'lists', 'stale'].map((name) => numbers.get(name as 'keys'))).toEqual([1, 2, 1, 0])
   })
 
+  test('applies what comes after any number of notices that nothing has changed', async () => {
+    await inStep()
+    for (let round = 0; round < 3; round++) {
+      cluster.watchers[0]!.listener.progress(10)
+      await sleep(5)
+    }
+    cluster.change(12, put('/skydns/b'))
+    await until(() => numbers.get('revision') === 12)
+    cluster.watchers[0]!.listener.progress(20)
+    await until(() => numbers.get('revision') === 20)
+    cluster.watchers[0]!.listener.progress(20)
+    cluster.change(21, put('/skydns/c'))
+    await until(() => numbers.get('revision') === 21)
+  })
+
+  test('takes no answer of before for data that were put back', async () => {
+    await inStep()
+    let answer = (): void => {}
+    cluster.position = new Promise((resolve) => {
+      const { at } = cluster
+      answer = () => resolve(at)
+    })
+    clock.pass(1000)
+    await until(() => cluster.asked.at(-1)?.startsWith('position') === true)
+    cluster.change(12, put('/skydns/b'))
+    await until(() => numbers.get('revision') === 12)
+    answer()
+    cluster.position = undefined
+    await pass(3)
+    expect([cluster.lists, numbers.get('connections')]).toEqual([1, 1])
+  })
+
+  test('is stale until what was missed is made up for', async () => {
+    await inStep()
+    for (const endpoint of SOURCE.endpoints) cluster.down.set(endpoint, unreachable)
+    cluster.lose(unreachable)
+    await pass(6)
+    await until(() => numbers.get('stale') === 1)
+    cluster.at = { cluster: 'c1', revision: 14 }
+    cluster.down.clear()
+    await until(() => cluster.watchers.length > 0)
+    await sleep(50)
+    expect(numbers.get('stale')).toBe(1)
+    cluster.watchers[0]!.listener.events([put('/skydns/b')], 14)
+    await until(() => numbers.get('stale') === 0)
+    expect(content()).toEqual(['/skydns/b'])
+  })
+
+  test('is in step a second after the watch began where what has changed is not below its path', async () => {
+    await inStep()
+    cluster.at = { cluster: 'c1', revision: 14 }
+    cluster.lose(unreachable)
+    await until(() => !replica.isInStep && cluster.watchers.length > 0)
+    await pass(3)
+    await until(() => replica.isInStep)
+    expect(numbers.get('revision')).toBe(10)
+  })
+
+  test('lists no faster and faster where the watch is lost at once each time', async () => {
+    cluster.isContinued = false
+    cluster.isLosing = true
+    run()
+    await sleep(700)
+    // With pauses of 0.05, 0.1, 0.2, 0.4 s between two at a time.
+    expect(cluster.lists).toBeLessThan(12)
+  })
+
   test('goes on from where it was after the watch is lost, on another endpoint, and lists nothing', async () => {
     await inStep()
     cluster.change(12, put('/skydns/b'))
@@ -238,14 +310,14 @@ describe('a replica', () => {
     expect(numbers.get('connections')).toBe(1)
   })
 
-  test('that is silent for more than two seconds is stale, says so once a minute, and is live again at once', async () => {
+  test('that is silent for more than three seconds is stale, says so once a minute, and is live again at once', async () => {
     cluster.entries = [entry('/skydns/a')]
     await inStep()
     for (const endpoint of SOURCE.endpoints) cluster.down.set(endpoint, unreachable)
     cluster.lose(unreachable)
-    await pass(1)
+    await pass(2)
     expect(numbers.get('stale')).toBe(0)
-    await pass(3)
+    await pass(4)
     await until(() => numbers.get('stale') === 1)
     content()
     expect(reader.feed?.state).toBe('stale')
@@ -340,6 +412,32 @@ describe('the life of a key', () => {
     await until(() => numbers.get('revision') === 13)
     expect(content()).toEqual([])
     expect(numbers.get('lives')).toBe(0)
+  })
+
+  test('does not end at once where it was away for longer than `expire`, and etcd takes a moment to answer', async () => {
+    cluster.entries = [entry('/skydns/a', '77')]
+    await inStep()
+    await close()
+    clock.set(clock.now() + 700_000)
+    for (const endpoint of SOURCE.endpoints) cluster.down.set(endpoint, unreachable)
+    await open()
+    run()
+    await pass(5)
+    expect(content()).toEqual(['/skydns/a'])
+    await pass(8)
+    await until(() => content().length === 0)
+  })
+
+  test('does not end in a list that was broken off, of which nothing is served before it is whole', async () => {
+    await store.fill([entry('/skydns/a', '77')])
+    await close()
+    for (const endpoint of SOURCE.endpoints) cluster.down.set(endpoint, unreachable)
+    await open()
+    run()
+    await pass(15)
+    reader.follow(undefined)
+    expect(reader.feed?.state).toBe('waiting')
+    expect(store.mark).toBeUndefined()
   })
 
   test('ends after `expire` where nobody can renew it; the others stay, and all is listed anew after that', async () => {

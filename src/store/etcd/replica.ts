@@ -30,7 +30,9 @@ export interface ReplicaParts {
 const PATIENCE = { callMs: 2000, quietMs: 2000 }
 const TICK_MS = 250
 /** A leader that changes, and a node that is started again, are no reason to shorten all TTLs. */
-const GRACE_MS = 2000
+const GRACE_MS = 3000
+/** After a start the members have so long to say that they are there. */
+const TRIED_MS = 10_000
 /** How often etcd is asked whether it lives, while it is listed. */
 const ALIVE_MS = 1000
 /** How often it is written when the cluster was reached last. */
@@ -52,6 +54,8 @@ export class Replica {
   #client: EtcdClient | undefined
   #inStepSince: number | undefined
   #contact: number
+  /** Whether it should be said to be stale, be it that the disk can take that or not. */
+  #isStale = false
   #timer: { cancel(): void } | undefined
   /** Writes come one after another. */
   #writing: Promise<unknown> = Promise.resolve()
@@ -77,7 +81,9 @@ export class Replica {
   /** What is served before the cluster is reached may be old. */
   async begin(): Promise<void> {
     this.#lives.load()
-    if (this.#store.mark !== undefined) await this.#markStale()
+    await this.#write(() => this.#store.forgetAnother())
+    // A full disk is no reason not to serve what is on it.
+    if (this.#store.mark !== undefined) await this.#markStale().catch((error: unknown) => this.#complaints.trouble(error))
     this.#show()
   }
 
@@ -87,11 +93,10 @@ export class Replica {
     let failures = 0
     for (let turn = 0; !this.#closing.signal.aborted; turn++) {
       const endpoint = this.#endpoints[turn % this.#endpoints.length]!
-      const since = this.#parts.clock.now()
       const failure = await this.#followAt(endpoint)
       if (this.#closing.signal.aborted) break
-      const hasLasted = this.#inStepSince !== undefined && this.#parts.clock.now() - since > SHORT_MS
-      this.#inStepSince = undefined
+      const hasLasted = this.#inStepSince !== undefined && this.#parts.clock.now() - this.#inStepSince > SHORT_MS
+      this.#outOfStep()
       this.#complaints.failed(endpoint, failure)
       failures = hasLasted ? 0 : failures + 1
       // The other members are tried at once.
@@ -127,12 +132,13 @@ export class Replica {
     const at = await client.position()
     this.#note(at)
     if (await this.#mustList(client, at)) await this.#list(client)
-    else await this.#nowInStep()
+    else if (this.#store.mark!.revision === at.revision) await this.#nowInStep()
     for (let lists = 1; ; lists++) {
       try {
         return await this.#watch(client)
       } catch (error) {
         if (!(error instanceof EtcdError) || error.kind !== 'compacted') throw error
+        this.#outOfStep()
         this.#parts.tell.log('info', `etcd is listed anew: ${error.message}`)
         // A history that is shorter than a list takes is over again by then.
         if (lists > 1) await this.#pause(lists - 1)
@@ -144,12 +150,12 @@ export class Replica {
   async #mustList(client: EtcdClient, at: Position): Promise<boolean> {
     const { mark } = this.#store
     if (mark === undefined || mark.revision === 0 || this.#store.isOfAnother || isPutBack(mark, at)) return true
-    const last = mark.last && { path: Buffer.from(mark.last.path, 'base64'), modified: mark.last.modified }
-    return !(await client.continues({ ...mark, last }))
+    const recent = mark.recent.map(({ path, modified }) => ({ path: Buffer.from(path, 'base64'), modified }))
+    return !(await client.continues({ ...mark, recent }))
   }
 
   async #list(client: EtcdClient): Promise<void> {
-    const list = new ReplicaList(this.#store)
+    const list = new ReplicaList(this.#store, this.#closing.signal)
     const lives = new Lives()
     const at = await this.#whileAlive(client, () =>
       client.list(async (entries) => {
@@ -196,12 +202,28 @@ export class Replica {
     }
   }
 
+  /** What was missed is made up for before the replica is in step again. */
   async #watch(client: EtcdClient): Promise<never> {
+    const behind = this.#parts.numbers.get('cluster')
+    const caughtUp = async (): Promise<void> => {
+      if (this.#inStepSince === undefined && this.#store.mark!.revision >= behind) await this.#nowInStep()
+    }
     const watching = new Watching(client, this.#store.mark!.revision, {
       clock: this.#parts.clock,
-      apply: (events, revision) => this.#apply(client, events, revision),
-      advance: (revision) => this.#write(() => this.#store.advance(revision, this.#parts.clock.now())),
-      reached: (at) => this.#reached(at)
+      apply: async (events, revision) => {
+        await this.#apply(client, events, revision)
+        await caughtUp()
+      },
+      advance: async (revision) => {
+        await this.#write(() => this.#store.advance(revision, this.#parts.clock.now()))
+        this.#show()
+        await caughtUp()
+      },
+      reached: async (at, since) => {
+        await this.#reached(at, since)
+        // What has changed since may be of other keys, of which a watch tells nothing.
+        if (this.#inStepSince === undefined && watching.isIdle) await this.#nowInStep()
+      }
     })
     return watching.last(this.#closing.signal)
   }
@@ -221,12 +243,12 @@ export class Replica {
     if (renewed.length > 0) this.#parts.tell.changed(await this.#write(() => this.#store.renew(renewed)))
   }
 
-  async #reached(at: Position): Promise<void> {
-    const { mark } = this.#store
+  async #reached(at: Position, since: number): Promise<void> {
+    const mark = this.#store.mark!
     this.#note(at)
-    if (mark !== undefined && isPutBack(mark, at)) throw putBack()
+    if (isPutBack({ cluster: mark.cluster, revision: since }, at)) throw putBack()
     const now = this.#parts.clock.now()
-    if (mark !== undefined && now - mark.contact > CONTACT_MS) await this.#write(() => this.#store.advance(mark.revision, now))
+    if (now - mark.contact > CONTACT_MS) await this.#write(() => this.#store.advance(since, now))
   }
 
   #note(at: Position): void {
@@ -235,24 +257,30 @@ export class Replica {
     this.#show()
   }
 
-  /** The cluster is reached, and what is served is what it has, or will be at once. */
+  /** What is served is what the cluster has. */
   async #nowInStep(): Promise<void> {
     const { clock, tell } = this.#parts
+    this.#isStale = false
     if (this.#store.mark?.isStale === true) tell.changed(await this.#write(() => this.#store.setStale(false, clock.now())))
     this.#inStepSince = clock.now()
     this.#complaints.inStep()
     this.#show()
   }
 
+  #outOfStep(): void {
+    this.#inStepSince = undefined
+    this.#complaints.outOfStep()
+  }
+
   #tick(): void {
     this.#timer = this.#parts.clock.after(TICK_MS, () => {
       this.#lookAfter()
-        .catch((error: unknown) => this.#parts.tell.log('warn', `not all that is due was done: ${String(error)}`))
+        .catch((error: unknown) => this.#complaints.trouble(error))
         .finally(() => !this.#closing.signal.aborted && this.#tick())
     })
   }
 
-  /** What is done each second. */
+  /** What is done at each tick. */
   async #lookAfter(): Promise<void> {
     if (this.#inStepSince !== undefined) {
       // What fails here fails the watch as well, which says so.
@@ -260,10 +288,14 @@ export class Replica {
     }
     if (this.#store.mark?.isStale === false && this.#complaints.awayMs >= GRACE_MS) await this.#markStale()
     this.#complaints.remind()
-    if (this.#lives.size > 0 && this.#parts.clock.now() - this.#contact >= this.#source.expireMs) await this.#expireLives()
+    const isExpired = this.#parts.clock.now() - this.#contact >= this.#source.expireMs
+    if (this.#store.mark !== undefined && this.#lives.size > 0 && isExpired && this.#complaints.awayMs >= TRIED_MS)
+      await this.#expireLives()
   }
 
   async #markStale(): Promise<void> {
+    this.#isStale = true
+    this.#show()
     this.#parts.tell.changed(await this.#write(() => this.#store.setStale(true, this.#contact)))
     this.#show()
   }
@@ -297,6 +329,6 @@ export class Replica {
     numbers.set('keys', keys)
     numbers.set('lives', this.#lives.size)
     numbers.set('contact', this.#contact)
-    numbers.set('stale', mark === undefined || mark.isStale ? 1 : 0)
+    numbers.set('stale', mark === undefined || mark.isStale || this.#isStale ? 1 : 0)
   }
 }

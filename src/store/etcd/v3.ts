@@ -124,9 +124,10 @@ class V3Client implements EtcdClient {
     if (kept.revision < 1) return false
     const count = await this.#at(kept, { ...this.#range, count_only: true })
     if (count === undefined || positionOf(count).cluster !== kept.cluster || Number(count.count) !== kept.keys) return false
-    if (kept.last === undefined) return true
-    const last = await this.#at(kept, { key: kept.last.path, keys_only: true })
-    return Number(last?.kvs[0]?.mod_revision) === kept.last.modified
+    // By their number alone nobody can tell keys from others.
+    if (kept.recent.length === 0) return kept.keys === 0
+    const found = await Promise.all(kept.recent.map(({ path }) => this.#at(kept, { key: path, keys_only: true })))
+    return found.every((response, index) => Number(response?.kvs[0]?.mod_revision) === kept.recent[index]!.modified)
   }
 
   async remaining(lease: string): Promise<number | undefined> {

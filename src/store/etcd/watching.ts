@@ -8,8 +8,11 @@ export interface WatchingParts {
   readonly apply: (events: readonly EtcdEvent[], revision: number) => Promise<void>
   /** There was nothing more up to this revision. */
   readonly advance: (revision: number) => Promise<void>
-  /** The cluster was asked how far it is. Throws where the replica cannot go on from what it has. */
-  readonly reached: (at: Position) => Promise<void>
+  /**
+   * The cluster was asked how far it is, when the replica had come to `since`; what has come meanwhile may be ahead of the answer. Throws
+   * where the replica cannot go on from what it has.
+   */
+  readonly reached: (at: Position, since: number) => Promise<void>
 }
 
 /** How often the cluster is asked how far it is: what is silent is gone. */
@@ -32,6 +35,11 @@ export class Watching {
     this.#revision = revision
     this.#applied = revision
     this.#parts = parts
+  }
+
+  /** Whether all that has come is applied. */
+  get isIdle(): boolean {
+    return this.#applying === undefined
   }
 
   /** Watches until it is lost or stopped, which it rejects with when all that had come is applied. */
@@ -64,7 +72,8 @@ export class Watching {
   #come(revision: number): void {
     if (this.#isOver) return
     this.#revision = Math.max(this.#revision, revision)
-    this.#applying ??= this.#apply()
+    // Etcd tells again and again how far it is where nothing happens.
+    if (this.#applied < this.#revision || this.#events.length > 0) this.#applying ??= this.#apply()
   }
 
   /** Applies what has come, until there is no more. */
@@ -86,8 +95,9 @@ export class Watching {
 
   #askOften(): void {
     const ask = async (): Promise<void> => {
+      const since = this.#applied
       try {
-        await this.#parts.reached(await this.#client.position())
+        await this.#parts.reached(await this.#client.position(), since)
       } catch (error) {
         this.#fail(error)
       }
