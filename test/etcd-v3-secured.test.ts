@@ -31,7 +31,9 @@ describe('a client of an etcd v3 with users', needs('etcd'), () => {
     await expect.poll(() => watch.batches.flatMap(({ events }) => events.map(line))).toEqual(['put /skydns/a=one'])
     expect([...(await listed(client)).keys]).toEqual([['/skydns/a', 'one']])
     expect(await client.remaining((await v3.range('/skydns/a'))[0]!.lease)).toBeGreaterThan(0)
-    expect(await failureOf(client.put(Buffer.from('/elsewhere'), key))).toBe('denied: permission denied')
+    expect(await failureOf(client.put(Buffer.from('/elsewhere'), key))).toBe(
+      'denied: permission denied: expected a user with the right to write the keys below /skydns/'
+    )
     expect(await client.delete(key, false)).toBe(true)
     await expect.poll(() => watch.batches.flatMap(({ events }) => events.map(line)).at(-1)).toBe('delete /skydns/a')
   })
@@ -39,8 +41,12 @@ describe('a client of an etcd v3 with users', needs('etcd'), () => {
   test.each([
     ['another password', { credentials: { ...credentials, password: 'wrong' } }, /authentication failed, invalid user ID or password$/],
     ['an unknown user', { credentials: { user: 'nobody', password: 'secret' } }, /authentication failed, invalid user ID or password$/],
-    ['no user', {}, /user name is empty$|permission denied$/],
-    ['another path', { credentials, path: '/skydnsx' }, /permission denied$/]
+    ['no user', {}, /user name is empty$|permission denied: expected a user with the right to read the keys below \/skydns\/$/],
+    [
+      'another path',
+      { credentials, path: '/skydnsx' },
+      /permission denied: expected a user with the right to read the keys below \/skydnsx\/$/
+    ]
   ])('says that it is denied with %s', async (_, over, message) => {
     const { endpoint } = await startWithUsers()
     const client = clientOf(endpoint, over)

@@ -211,7 +211,7 @@ describe('kv and etcd', { ...needs('etcd'), timeout: 60_000 }, () => {
       ['import', ['lines']]
     ])('refuses %s', async (verb, args) => {
       expect(await run(verb, ...args)).toMatch(
-        /^skein: the store .+ is a replica of etcd, and read-only: write to etcd itself, as `skein kv put --to etcd` does\nexit 1$/
+        /^skein: the store .+ is a replica of etcd, and read-only: write to etcd itself, as `skein kv put -to etcd` does\nexit 1$/
       )
     })
   })

@@ -8,6 +8,8 @@ const DEFAULT_ENDPOINT = 'http://localhost:2379'
 const DEFAULT_PORT = '2379'
 const DAY = 86_400
 const MAX_TTL = 0x7fffffff
+const CERTIFICATE = /-----BEGIN ([A-Z\d]+ )?CERTIFICATE-----/
+const PRIVATE_KEY = /-----BEGIN ([A-Z\d]+ )?PRIVATE KEY-----/
 
 /** What a lease may say: whole seconds, or a duration. */
 const LEASE_SECONDS = { name: 'SECONDS', type: 'duration', bare: 's', min: 0, max: MAX_TTL * 1000 } as const
@@ -101,7 +103,9 @@ function readEndpoints(at: Directive, urls: readonly string[]): string[] {
 
 function readEndpoint(at: Directive, text: string): string {
   const wrong = (): never =>
-    at.fail(`expected a URL such as http://127.0.0.1:2379, https://etcd.example:2379 or http://[::1]:2379, not ${shown(text)}`)
+    at.fail(
+      `expected a URL such as http://127.0.0.1:2379, https://etcd.example:2379 or http://[::1]:2379, not ${shown(text)}${text.includes(',') ? ': several stand with spaces between them' : ''}`
+    )
   // What stands before an @ is a secret.
   if (text.includes('@')) at.fail('expected a URL without user and password, and those as `credentials USER PASSWORD`')
   const url = /^[a-z]+:\/\//i.test(text) ? text : `http://${text}`
@@ -115,15 +119,15 @@ function readEndpoint(at: Directive, text: string): string {
 
 async function readTls(at: Directive, files: readonly string[], readFile: (path: string) => MaybePromise<Buffer>): Promise<EtcdTls> {
   if (files.length > 3) at.fail(`expected CA, or CERT KEY, or CERT KEY CA, not ${files.length} files`)
-  const pem = async (path: string | undefined, what: string): Promise<string | undefined> => {
+  const pem = async (path: string | undefined, what: string, label: RegExp): Promise<string | undefined> => {
     if (path === undefined) return undefined
     const text = (await readFile(path)).toString('utf8')
-    return text.includes('-----BEGIN ') ? text : at.fail(`${shown(path)} holds no PEM text, expected ${what}`)
+    return label.test(text) ? text : at.fail(`${shown(path)} holds no PEM text of ${what}; expected CA, or CERT KEY, or CERT KEY CA`)
   }
   const [certificate, key, authority] = files.length === 1 ? [undefined, undefined, files[0]] : files
   return {
-    certificate: await pem(certificate, 'a certificate'),
-    key: await pem(key, 'a private key'),
-    authority: await pem(authority, 'the certificate of an authority')
+    certificate: await pem(certificate, 'a certificate', CERTIFICATE),
+    key: await pem(key, 'a private key', PRIVATE_KEY),
+    authority: await pem(authority, 'the certificate of an authority', CERTIFICATE)
   }
 }

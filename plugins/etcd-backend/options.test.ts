@@ -137,6 +137,10 @@ const TOO = 'says how etcd is reached, expected `endpoint URL…` too'
 
 describe('a wrong line is an error with file and line', () => {
   test.each([
+    [
+      'etcd {\n    endpoint http://a,http://b\n  }',
+      `Corefile:3: etcd: endpoint: ${URL_EXPECTED}, not "http://a,http://b": several stand with spaces between them`
+    ],
     ['etcd {\n    endpoint\n  }', 'Corefile:3: etcd: endpoint: expected a URL such as http://127.0.0.1:2379, not nothing'],
     ['etcd {\n    endpoint ftp://etcd\n  }', `Corefile:3: etcd: endpoint: ${URL_EXPECTED}, not "ftp://etcd"`],
     ['etcd {\n    endpoint http://\n  }', `Corefile:3: etcd: endpoint: ${URL_EXPECTED}, not "http://"`],
@@ -167,19 +171,27 @@ describe('a wrong line is an error with file and line', () => {
     ],
     [
       'etcd {\n    endpoint https://etcd\n    tls notes.txt\n  }',
-      'Corefile:4: etcd: tls: "notes.txt" holds no PEM text, expected the certificate of an authority'
+      'Corefile:4: etcd: tls: "notes.txt" holds no PEM text of the certificate of an authority; expected CA, or CERT KEY, or CERT KEY CA'
     ],
     [
       'etcd {\n    endpoint https://etcd\n    tls notes.txt skein.key\n  }',
-      'Corefile:4: etcd: tls: "notes.txt" holds no PEM text, expected a certificate'
+      'Corefile:4: etcd: tls: "notes.txt" holds no PEM text of a certificate; expected CA, or CERT KEY, or CERT KEY CA'
     ],
     [
       'etcd {\n    endpoint https://etcd\n    tls skein.crt notes.txt\n  }',
-      'Corefile:4: etcd: tls: "notes.txt" holds no PEM text, expected a private key'
+      'Corefile:4: etcd: tls: "notes.txt" holds no PEM text of a private key; expected CA, or CERT KEY, or CERT KEY CA'
     ],
     [
       'etcd {\n    endpoint https://etcd\n    tls skein.crt skein.key notes.txt\n  }',
-      'Corefile:4: etcd: tls: "notes.txt" holds no PEM text, expected the certificate of an authority'
+      'Corefile:4: etcd: tls: "notes.txt" holds no PEM text of the certificate of an authority; expected CA, or CERT KEY, or CERT KEY CA'
+    ],
+    [
+      'etcd {\n    endpoint https://etcd\n    tls skein.key skein.crt\n  }',
+      'Corefile:4: etcd: tls: "skein.key" holds no PEM text of a certificate; expected CA, or CERT KEY, or CERT KEY CA'
+    ],
+    [
+      'etcd {\n    endpoint https://etcd\n    tls skein.crt ca.crt skein.key\n  }',
+      'Corefile:4: etcd: tls: "ca.crt" holds no PEM text of a private key; expected CA, or CERT KEY, or CERT KEY CA'
     ],
     [
       'etcd {\n    endpoint https://etcd\n    tls skein.crt skein.key nothere.crt\n  }',

@@ -40,7 +40,7 @@ export class Complaints {
   inStep(): void {
     if (!this.#isInStep) {
       const away = Math.round(this.awayMs / 1000)
-      this.#tell.log('info', `in step with etcd: ${this.#store.keys} keys${away > 1 ? `, after ${away} s` : ''}`)
+      this.#tell.log('info', `in step with etcd: ${keysText(this.#store.keys)}${away > 1 ? `, after ${away} s` : ''}`)
     }
     this.#isInStep = true
     this.#said.clear()
@@ -84,7 +84,14 @@ export class Complaints {
     const { mark, keys } = this.#store
     const minutes = Math.round((now - this.#lostAt) / MINUTE_MS)
     const served =
-      mark === undefined ? 'nothing is answered before it is' : `its ${keys} keys of then are served, with a TTL of 30 s at most`
+      mark === undefined
+        ? 'nothing is answered before it is'
+        : `its ${keysText(keys)} of then ${keys === 1 ? 'is' : 'are'} served, with a TTL of 30 s at most`
     this.#tell.log('warn', `etcd has not been reached for ${minutes} min: ${served}`)
   }
+}
+
+/** How many keys, in words. */
+export function keysText(count: number): string {
+  return `${count} key${count === 1 ? '' : 's'}`
 }

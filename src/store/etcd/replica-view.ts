@@ -47,7 +47,7 @@ export class ReplicaView extends FollowingStore implements LockedStore {
   }
 
   #refuse(): Promise<never> {
-    const problem = `the store ${this.folder} is a replica of etcd, and read-only: write to etcd itself, as \`skein kv put --to etcd\` does`
+    const problem = `the store ${this.folder} is a replica of etcd, and read-only: write to etcd itself, as \`skein kv put -to etcd\` does`
     return Promise.reject(new StoreError(problem))
   }
 }

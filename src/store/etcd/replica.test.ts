@@ -326,14 +326,14 @@ describe('a replica', () => {
     await pass(121)
     const minutes = lines.filter((line) => line.includes('has not been reached for'))
     expect(minutes).toEqual([
-      'etcd has not been reached for 1 min: its 1 keys of then are served, with a TTL of 30 s at most',
-      'etcd has not been reached for 2 min: its 1 keys of then are served, with a TTL of 30 s at most'
+      'etcd has not been reached for 1 min: its 1 key of then is served, with a TTL of 30 s at most',
+      'etcd has not been reached for 2 min: its 1 key of then is served, with a TTL of 30 s at most'
     ])
     expect(content()).toEqual(['/skydns/a'])
     cluster.down.clear()
     await until(() => numbers.get('stale') === 0)
     expect(why).toBeUndefined()
-    expect(lines.at(-1)).toMatch(/^in step with etcd: 1 keys, after \d+ s$/)
+    expect(lines.at(-1)).toMatch(/^in step with etcd: 1 key, after \d+ s$/)
   })
 
   test('that was never in step waits, and tells of each endpoint once, and of what is another problem', async () => {
@@ -451,7 +451,7 @@ describe('the life of a key', () => {
     await pass(10)
     await until(() => content().length === 1)
     expect(content()).toEqual(['/skydns/b'])
-    expect(lines).toContain('1 keys that nobody can renew have expired, as etcd has not been reached for so long')
+    expect(lines).toContain('etcd has not been reached for so long that 1 key with a lease is left out, which nobody can have renewed')
     cluster.down.clear()
     await until(() => replica.isInStep)
     expect(cluster.lists).toBe(2)

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { StoreClock } from '../clock.js'
 import { type EtcdClient, EtcdError, type EtcdEvent, type MakeEtcdClient, type Position } from './client.js'
 import { Lives } from './lives.js'
-import { Complaints, type ComplaintsTell } from './replica-complaints.js'
+import { Complaints, type ComplaintsTell, keysText } from './replica-complaints.js'
 import { ReplicaList } from './replica-list.js'
 import { ReplicaLives } from './replica-lives.js'
 import type { ReplicaNumbers } from './replica-numbers.js'
@@ -305,7 +305,10 @@ export class Replica {
     const changed = await this.#write(() => this.#store.expireLives())
     this.#lives.clear()
     this.#parts.tell.changed(changed)
-    this.#parts.tell.log('warn', `${gone} keys that nobody can renew have expired, as etcd has not been reached for so long`)
+    this.#parts.tell.log(
+      'warn',
+      `etcd has not been reached for so long that ${keysText(gone)} with a lease ${gone === 1 ? 'is' : 'are'} left out, which nobody can have renewed`
+    )
     this.#show()
   }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { etcdError, failureOf, isOtherRevision, isStaleToken, isTooLarge } from './v3-error.js'
+import { EtcdError } from './client.js'
+import { etcdError, failureOf, isOtherRevision, isStaleToken, isTooLarge, withRight } from './v3-error.js'
 
 describe('the errors of a client of etcd v3', () => {
   test.each([
@@ -42,6 +43,15 @@ describe('the errors of a client of etcd v3', () => {
   ])('say %j as %j', (thrown, said) => {
     const { kind, message } = etcdError(failureOf(new Error(thrown)), 300)
     expect(`${kind}: ${message}`).toBe(said)
+  })
+
+  test.each([
+    ['permission denied', 'write', '/skydns/', 'permission denied: expected a user with the right to write the keys below /skydns/'],
+    ['permission denied', 'read', '\0', 'permission denied: expected a user with the right to read the keys below /'],
+    ['authentication failed', 'read', '/skydns/', 'authentication failed']
+  ] as const)('of %s to %s the keys from %j on say which right it takes', (message, right, from, said) => {
+    const { kind, message: text } = withRight(new EtcdError('denied', message), right, Buffer.from(from))
+    expect(`${kind}: ${text}`).toBe(`denied: ${said}`)
   })
 
   test('tell what can be helped', () => {

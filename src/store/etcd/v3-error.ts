@@ -64,6 +64,16 @@ export function etcdError({ code, text }: Failure, ms: number): EtcdError {
   return new EtcdError(kindOf(code, text), text)
 }
 
+/** What a call needs of its user. */
+export type Right = 'read' | 'write'
+
+/** Says which right a user lacks, where etcd only says that there is one. `from` is where the keys begin: `/skydns/`, or NUL for all keys. */
+export function withRight(error: EtcdError, right: Right, from: Buffer): EtcdError {
+  if (error.message !== 'permission denied') return error
+  const text = `permission denied: expected a user with the right to ${right} the keys below ${from[0] === 0 ? '/' : from.toString('utf8')}`
+  return new EtcdError(error.kind, text, { cause: error })
+}
+
 function kindOf(code: number | undefined, text: string): EtcdError['kind'] {
   const said = SAYINGS.find(([pattern]) => pattern.test(text))
   if (said !== undefined) return said[1]
@@ -80,7 +90,10 @@ const WORDS: readonly (readonly [pattern: RegExp, words: string])[] = [
   [/^(\w*Error( \[\w+\])?: )+/, ''],
   [/^Channel closed before call started$/, 'the connection has failed'],
   [/^Failed to connect$/, 'the connection ended before HTTP/2 began; the endpoint may want https'],
-  [/^Client network socket disconnected before secure TLS connection was established$/, 'the connection ended before TLS began'],
+  [
+    /^Client network socket disconnected before secure TLS connection was established$/,
+    'the connection ended before TLS began; the endpoint may want http'
+  ],
   [/^[\dA-F]+:error:[\dA-F]+:SSL routines:[^:]*:(?:ssl|tls)v\d+ alert ([^:]+):.*$/, "etcd refuses TLS, or this client's certificate: $1"],
   [/^[\dA-F]+:error:[\dA-F]+:SSL routines:[^:]*:([^:]+):.*$/, 'TLS: $1'],
   [/^(unable to (get|verify)|self-signed certificate|certificate (has|is)) .*$/, 'the certificate of etcd is not trusted: $&']

@@ -1,5 +1,5 @@
 import { type EtcdEntry, EtcdError, type EtcdEvent, type EtcdWatch, type WatchListener } from './client.js'
-import { etcdError, failureOf, isStaleToken, isTooLarge } from './v3-error.js'
+import { etcdError, failureOf, isStaleToken, isTooLarge, withRight } from './v3-error.js'
 import type { KeyRange } from './v3-range.js'
 
 /** A key as etcd's API gives it: what has 64 bits is a decimal number. */
@@ -123,7 +123,8 @@ export class Watch implements EtcdWatch {
       void this.#open(true)
       return
     }
-    this.lose(new EtcdError(kind === 'denied' ? 'denied' : 'unreachable', message))
+    const error = new EtcdError(kind === 'denied' ? 'denied' : 'unreachable', message)
+    this.lose(withRight(error, 'read', this.#maker.range.key))
   }
 
   #failed(stream: WatchStream, error: Error): void {

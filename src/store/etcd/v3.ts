@@ -4,7 +4,17 @@ import { thrownText } from '../../message/one-line.js'
 import type { EtcdClient, EtcdEntry, EtcdPatience, EtcdWatch, Kept, MakeEtcdClient, Position, WatchListener } from './client.js'
 import { EtcdError } from './client.js'
 import type { EtcdSource } from './source.js'
-import { etcdError, failureOf, isOtherRevision, isStaleToken, isTooLarge, isWithoutAuthentication, plain } from './v3-error.js'
+import {
+  etcdError,
+  failureOf,
+  isOtherRevision,
+  isStaleToken,
+  isTooLarge,
+  isWithoutAuthentication,
+  plain,
+  type Right,
+  withRight
+} from './v3-error.js'
 import { Pulse } from './v3-pulse.js'
 import { behind, below, type KeyRange } from './v3-range.js'
 import { type Connector, Sockets } from './v3-sockets.js'
@@ -138,13 +148,14 @@ class V3Client implements EtcdClient {
   async put(path: Buffer, value: Buffer, ttl?: number): Promise<void> {
     const { kv, leaseClient } = this.#connection
     const lease = ttl === undefined ? undefined : await this.#ask((options) => leaseClient.leaseGrant({ TTL: Math.ceil(ttl) }, options))
-    await this.#ask((options) => kv.put({ key: path, value, ...(lease !== undefined && { lease: lease.ID }) }, options))
+    const request = { key: path, value, ...(lease !== undefined && { lease: lease.ID }) }
+    await this.#ask((options) => kv.put(request, options), this.#callMs, 'write')
   }
 
   async delete(path: Buffer, recursive: boolean): Promise<boolean> {
     const ranges = recursive ? [{ key: path }, below(path)] : [{ key: path }]
     const success = ranges.map((range) => ({ request_delete_range: range }))
-    const { responses } = await this.#ask((options) => this.#connection.kv.txn({ success }, options))
+    const { responses } = await this.#ask((options) => this.#connection.kv.txn({ success }, options), this.#callMs, 'write')
     return responses.some((each) => Number(each.response_delete_range.deleted) > 0)
   }
 
@@ -165,7 +176,7 @@ class V3Client implements EtcdClient {
   }
 
   /** Asks once, and once more where the token was not good any more; all that is asked meanwhile ends within one time. */
-  async #ask<T>(call: (options: CallOptions) => Promise<T>, ms = this.#callMs): Promise<T> {
+  async #ask<T>(call: (options: CallOptions) => Promise<T>, ms = this.#callMs, right: Right = 'read'): Promise<T> {
     const deadline = Date.now() + ms
     const { generation } = this.#connection
     try {
@@ -178,7 +189,7 @@ class V3Client implements EtcdClient {
       this.#pulse.heard()
       return answer
     } catch (thrown) {
-      const error = this.#error(thrown, ms)
+      const error = this.#error(thrown, ms, right)
       if (error.kind === 'unreachable') this.#connectAnew(generation, error)
       throw error
     }
@@ -212,9 +223,9 @@ class V3Client implements EtcdClient {
   }
 
   /** @param ms how long the question might take */
-  #error(error: unknown, ms: number): EtcdError {
+  #error(thrown: unknown, ms: number, right: Right = 'read'): EtcdError {
     if (this.#isClosed) return new EtcdError('failed', 'the client is closed')
-    return error instanceof EtcdError ? error : etcdError(failureOf(error), ms)
+    return withRight(thrown instanceof EtcdError ? thrown : etcdError(failureOf(thrown), ms), right, this.#range.key)
   }
 
   #tokenUntil(deadline: number): Promise<string | undefined> {
