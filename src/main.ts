@@ -228,6 +228,13 @@ async function serve(flags: ReadonlyMap<string, string>, defaultPort: number, fo
     () => reload(),
     (text) => log.warn(text)
   )
+  // A start may wait for seconds, for an etcd that does not answer.
+  let stop = (signal: NodeJS.Signals): void => {
+    log.info(`${signal}: shutting down before the start was over`)
+    log.flush?.()
+    process.exit(0)
+  }
+  onStopSignal((signal) => stop(signal))
   const adminEnd = new AdminEnd(log)
   const server = await startServer({
     configuration,
@@ -247,7 +254,7 @@ async function serve(flags: ReadonlyMap<string, string>, defaultPort: number, fo
   reload = () => void reloader.now()
   adminEnd.calls = adminCalls(server, reloader, services)
   const control = openControlSocket({ file: configuration.file, calls: adminEnd.calls, log })
-  onStopSignal((signal) => {
+  stop = (signal) => {
     log.info(`${signal}: shutting down`)
     reloader.stop()
     stopAll(server, control).then(
@@ -261,7 +268,7 @@ async function serve(flags: ReadonlyMap<string, string>, defaultPort: number, fo
         process.exit(1)
       }
     )
-  })
+  }
   goOnWithoutReader()
   // A plugin's stray failure must not end what everybody is served by.
   process.on('unhandledRejection', (error) => tellStray(log, 'a promise of a plugin failed unseen', error))

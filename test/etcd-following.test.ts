@@ -1,14 +1,17 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Answer, readAnswer, requestOctets } from '../src/testing.js'
 import { type Certificates, makeCertificates } from './certificates.js'
+import { block, MAIN } from './command.js'
 import { openClient } from './dns-client.js'
 import { type Etcd, startEtcd } from './etcd.js'
 import { callEtcd, enableAuthV3, etcdV2, etcdV3 } from './etcd-calls.js'
+import { etcdProxy } from './etcd-proxy.js'
 import { type Following, follow, inStep } from './etcd-scene.js'
-import { freePort, temporaryFolder } from './processes.js'
+import { freePort, startProcess, temporaryFolder } from './processes.js'
 import { needs } from './tools.js'
 
 let etcd: Etcd
@@ -201,6 +204,26 @@ describe('a server that follows etcd', needs('etcd'), () => {
     await v3.delete('/skydns/test/skydns/', 'prefix')
   })
 
+  test('refuses after a reload with another path until that is read, and does not say that nothing is there', async () => {
+    await v3.put(key('web'), host('192.0.2.1'))
+    await v3.put('/else/test/skydns/web', host('192.0.2.2'))
+    const proxy = await etcdProxy(etcd.members[0]!.port)
+    const endpoint = `endpoint http://127.0.0.1:${proxy.port}`
+    try {
+      await following([endpoint], async (server) => {
+        await says(server, 'web', 'NOERROR 192.0.2.1')
+        await proxy.refuse()
+        await server.reload([endpoint, 'path /else'])
+        expect(await said(server, 'web')).toBe('REFUSED')
+        expect((await server.ready()).status).toBe(503)
+        await proxy.pass()
+        await says(server, 'web', 'NOERROR 192.0.2.2')
+      })
+    } finally {
+      await proxy.stop()
+    }
+  })
+
   test('takes no writes of its own', async () => {
     await following([`endpoint ${etcd.endpoints[0]}`], async (server) => {
       await inStep(server, etcd.target)
@@ -224,6 +247,28 @@ describe('a server that follows etcd', needs('etcd'), () => {
       await server.stop()
     }
   })
+})
+
+test('ends with 0 at SIGTERM while it waits for an etcd that does not answer, and leaves no folder behind', async () => {
+  const folder = temporaryFolder()
+  const port = await freePort()
+  const silent = createServer().listen(port, '127.0.0.1')
+  try {
+    writeFileSync(join(folder.path, 'Corefile'), block('etcd skydns.test {', `  endpoint http://127.0.0.1:${port}`, '}'))
+    const replicas = join(folder.path, `skein-replica-${process.getuid?.() ?? 'user'}`)
+    const has = (): number => (existsSync(replicas) ? readdirSync(replicas).length : 0)
+    const ready = (): boolean => has() > 0
+    const server = await startProcess(process.execPath, [MAIN, 'run'], { cwd: folder.path, env: { TMPDIR: folder.path }, ready })
+    const since = Date.now()
+    process.kill(server.pid, 'SIGTERM')
+    expect(await server.ended).toBe(0)
+    expect(Date.now() - since).toBeLessThan(1000)
+    expect(server.output()).toBe('[INFO] SIGTERM: shutting down before the start was over\n')
+    expect(has()).toBe(0)
+  } finally {
+    silent.close()
+    folder.remove()
+  }
 })
 
 describe('what is wrong is said, and what is mended is taken up without a restart', needs('etcd'), () => {

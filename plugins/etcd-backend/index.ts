@@ -58,7 +58,7 @@ export default {
       reach: { zones, ends: zones.filter((zone) => !fallthrough.some((other) => isWithin(zone, other) || isWithin(other, zone))) },
       inPlace: true,
       handle: (query, next) => backend.handle(query, next),
-      ready: () => whyNotReady(store),
+      ready: () => whyNotReady(feedOf(store, options)),
       start() {
         host.offer(
           zonesServed,
@@ -105,7 +105,7 @@ class Backend {
     let reading: Reading
     let feed: Feed | undefined
     try {
-      feed = this.#store.feed
+      feed = feedOf(this.#store, this.#options)
       if (feed?.state === 'waiting') return notReady(query)
       reading = this.#store.read()
     } catch (error) {
@@ -211,8 +211,13 @@ function passOn(query: Query, trace: StoreTrace, next: Next): MaybePromise<Reply
   return next(query)
 }
 
-function whyNotReady(store: Store): true | string {
-  const { feed } = store
+/** How the store stands to its cluster. A replica of another path, as after a reload, has nothing yet of what is below this one. */
+function feedOf({ feed }: Store, { cluster }: Options): Feed | undefined {
+  if (feed === undefined || cluster === undefined || feed.path === cluster.path || feed.path === undefined) return feed
+  return { ...feed, state: 'waiting' }
+}
+
+function whyNotReady(feed: Feed | undefined): true | string {
   return feed?.state !== 'waiting' || `nothing was read of etcd yet${feed.why === undefined ? '' : `: ${feed.why}`}`
 }
 

@@ -1,9 +1,9 @@
 import { MemoryStore, serverOf, TestClock, type TestServer } from 'skein/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 
-const LIVE = { state: 'live', why: undefined } as const
-const STALE = { state: 'stale', why: 'connect ECONNREFUSED' } as const
-const WAITING = { state: 'waiting', why: 'connect ECONNREFUSED' } as const
+const LIVE = { state: 'live', path: '/skydns', why: undefined } as const
+const STALE = { state: 'stale', path: '/skydns', why: 'connect ECONNREFUSED' } as const
+const WAITING = { state: 'waiting', path: undefined, why: 'connect ECONNREFUSED' } as const
 
 let clock: TestClock
 let store: MemoryStore
@@ -49,6 +49,13 @@ describe('a replica', () => {
     }
   )
 
+  test('of another path is refused like one that was never in step', async () => {
+    await start('path /other')
+    expect((await server!.ask('a.skydns.local. A')).rcode).toBe('REFUSED')
+    store.feed = { ...LIVE, path: '/other' }
+    expect((await server!.ask('a.skydns.local. A')).rcode).toBe('NXDOMAIN')
+  })
+
   test('that is stale gives everything a TTL of 30 seconds at most, what was cached before too, and is itself again when it is live', async () => {
     store.put(key('a'), '{"host":"192.0.2.1"}')
     store.put(key('b'), '{"host":"192.0.2.1","ttl":20}')
@@ -88,7 +95,7 @@ describe('the TTL of a key of a replica whose life hangs on something', () => {
     ['is at most that of its value, whatever min-lease-ttl says', ['min-lease-ttl 2h', 'ttl 100'], 'live', 40_000, '100']
   ])('%s', async (_title, options, state, leftMs, ttl) => {
     store.put(key('a'), '{"host":"192.0.2.1"}', clock.now() + leftMs)
-    store.feed = { state, why: undefined }
+    store.feed = { state, path: '/skydns', why: undefined }
     await start(...options)
     expect(await told('a.skydns.local. A')).toBe(`NOERROR | a.skydns.local. ${ttl} A 192.0.2.1`)
   })

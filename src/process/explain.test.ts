@@ -115,7 +115,7 @@ NOERROR`)
 
   test('the keys of a replica alone, and not what stands for all of them', async () => {
     const store = MemoryStore.of({ '/skydns/test/skydns/web': { host: '192.0.2.1' } })
-    store.feed = { state: 'live', why: undefined }
+    store.feed = { state: 'live', path: '/skydns', why: undefined }
     const started = await serverOf('. {\n  cache\n  etcd skydns.test\n}', { services: store })
     servers.push(started)
     const asked = { name: 'web.skydns.test', type: 'A' }

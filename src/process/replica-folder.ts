@@ -37,6 +37,18 @@ export function isReplicaFolder(folder: string): boolean {
   return folder.startsWith(join(above(), `${process.pid}-`))
 }
 
+let isGoing = false
+
+/** Has the folders of this process go with it, also where it ends in the middle of its start. */
+function goWithProcess(): void {
+  if (isGoing) return
+  isGoing = true
+  process.once('exit', () => {
+    if (!existsSync(above())) return
+    for (const name of readdirSync(above())) if (isReplicaFolder(join(above(), name))) removeReplicaFolder(join(above(), name))
+  })
+}
+
 /** Makes the folder that those of all processes of this user are in, and removes those of processes that have ended. Throws StoreError. */
 export function prepareReplicaFolders(): void {
   const folder = above()
@@ -46,6 +58,7 @@ export function prepareReplicaFolders(): void {
     if (!stat.isDirectory() || (stat.mode & WRITABLE_BY_OTHERS) !== 0 || (process.getuid !== undefined && stat.uid !== process.getuid()))
       throw new StoreError(`${folder} belongs to somebody else, or others can write to it: remove it, or name a folder with \`store DIR\``)
     for (const name of readdirSync(folder)) if (!isAlive(Number.parseInt(name, 10))) removeReplicaFolder(join(folder, name))
+    goWithProcess()
   } catch (error) {
     if (error instanceof StoreError) throw error
     const { code, message } = error as NodeJS.ErrnoException

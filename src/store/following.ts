@@ -84,7 +84,7 @@ export class FollowingStore implements StoreReader {
   #readFeed(): Feed | undefined {
     if (this.#tables.kind === 'embedded') return undefined
     const mark = readReplicaMark(this.#tables)
-    return { state: mark === undefined ? 'waiting' : mark.isStale ? 'stale' : 'live', why: this.#why }
+    return { state: mark === undefined ? 'waiting' : mark.isStale ? 'stale' : 'live', path: mark?.path, why: this.#why }
   }
 
   async close(): Promise<void> {

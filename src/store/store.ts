@@ -35,6 +35,8 @@ export type ChangedKeys = readonly Key[] | undefined
 export interface Feed {
   /** `waiting`: nothing was ever read of the cluster. `stale`: it cannot be reached, and what is here may be old. */
   readonly state: 'waiting' | 'live' | 'stale'
+  /** What it has the keys below of; undefined while it waits. */
+  readonly path: string | undefined
   /** Why it is not `live`, in words, where this thread knows. */
   readonly why: string | undefined
 }

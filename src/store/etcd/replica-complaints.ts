@@ -20,6 +20,8 @@ export class Complaints {
   /** What was said of each endpoint last, and when. */
   readonly #said = new Map<string, { readonly text: string; readonly at: number }>()
   #isInStep = false
+  /** Whether the log says that it is in step. */
+  #isSaid = false
   #lostAt: number
   #reminded: number
 
@@ -38,12 +40,12 @@ export class Complaints {
 
   /** It is in step. */
   inStep(): void {
-    if (!this.#isInStep) {
+    if (!this.#isSaid) {
       const away = Math.round(this.awayMs / 1000)
       this.#tell.log('info', `in step with etcd: ${keysText(this.#store.keys)}${away > 1 ? `, after ${away} s` : ''}`)
     }
     this.#isInStep = true
-    this.#said.clear()
+    this.#isSaid = true
     this.#tell.why(undefined)
   }
 
@@ -73,6 +75,7 @@ export class Complaints {
     const before = this.#said.get(of)
     if (before?.text === text && now - before.at < MINUTE_MS) return
     this.#said.set(of, { text, at: now })
+    this.#isSaid = false
     this.#tell.log('warn', text)
   }
 
@@ -81,6 +84,7 @@ export class Complaints {
     const now = this.#clock.now()
     if (this.#isInStep || now - this.#reminded < MINUTE_MS) return
     this.#reminded = now
+    this.#isSaid = false
     const { mark, keys } = this.#store
     const minutes = Math.round((now - this.#lostAt) / MINUTE_MS)
     const served =

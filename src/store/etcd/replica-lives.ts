@@ -44,9 +44,18 @@ export class ReplicaLives {
     this.#lives.replaceBy(lives)
   }
 
-  /** For the lives of a list, which then {@link ReplicaLives.replaceBy} takes. */
-  noteListed(lives: Lives, entries: readonly EtcdEntry[]): void {
-    for (const { path, lease, expires } of entries) if (lease !== undefined) this.#note(lives, path, lease, expires)
+  /**
+   * Notes the lives of a list, for {@link ReplicaLives.replaceBy}. Gives the entries with the times that are known: nobody asks for those
+   * again before they are over.
+   */
+  listed(lives: Lives, entries: readonly EtcdEntry[]): readonly EtcdEntry[] {
+    const now = this.#clock.now()
+    return entries.map((entry) => {
+      const { path, lease, expires } = entry
+      if (lease === undefined) return entry
+      this.#note(lives, path, lease, expires)
+      return { ...entry, expires: expires ?? this.#lives.expiresOf(lease, now) }
+    })
   }
 
   replaceBy(lives: Lives): void {

@@ -283,26 +283,17 @@ describe('the folder', () => {
     }
   })
 
-  test('of the keys of another path waits until it has listed its own', async () => {
+  test.each([
+    { version: 3, path: '/other' },
+    { version: 2, path: '/skydns' }
+  ] as const)('of the keys of another path or API has those until it has listed its own: %j', async (scope) => {
     await list([entry('/skydns/a', '1')])
     await close()
-    await open({ version: 3, path: '/other' })
-    await store.forgetAnother()
-    reader.follow(undefined)
-    expect(reader.feed?.state).toBe('waiting')
-    await list([entry('/other/b', '2')])
-    expect(content()).toEqual(['/other/b=2'])
-    expect([reader.feed?.state, store.mark?.keys]).toEqual(['live', 1])
-  })
-
-  test('of the keys of the other API serves those until it has listed its own', async () => {
-    await list([entry('/skydns/a', '1')])
-    await close()
-    await open({ version: 2, path: '/skydns' })
-    await store.forgetAnother()
-    expect([store.isOfAnother, ...content()]).toEqual([true, '/skydns/a=1'])
-    await list([entry('/skydns/b', '2')])
-    expect([store.isOfAnother, ...content()]).toEqual([false, '/skydns/b=2'])
+    await open(scope)
+    expect([store.isOfAnother, reader.feed?.path, ...content()]).toEqual([true, '/skydns', '/skydns/a=1'])
+    await list([entry(`${scope.path}/b`, '2')])
+    expect([store.isOfAnother, store.mark?.keys, ...content()]).toEqual([false, 1, `${scope.path}/b=2`])
+    expect(reader.feed?.path).toBe(scope.path)
   })
 
   test('has nothing of the password and the private key that the cluster is read with', async () => {

@@ -87,14 +87,10 @@ export class ReplicaStore {
     return this.#keys
   }
 
-  /** Whether what it has is of the other API, whose keys are not these; it serves that until it has listed. */
+  /** Whether what it has is of another path or API than it is to have; it has that until it has listed. */
   get isOfAnother(): boolean {
-    return this.#mark !== undefined && this.#mark.version !== this.#scope.version
-  }
-
-  /** Has nothing of it read any more where it is of another path: whoever looks below this one would find nothing. */
-  async forgetAnother(): Promise<void> {
-    if (this.#mark !== undefined && this.#mark.path !== this.#scope.path) await this.#commit(new Map(), undefined)
+    const { version, path } = this.#scope
+    return this.#mark !== undefined && (this.#mark.version !== version || this.#mark.path !== path)
   }
 
   /** The entries whose life hangs on something: on what, and until when they are sure to be there. */

@@ -336,6 +336,17 @@ describe('a replica', () => {
     expect(lines.at(-1)).toMatch(/^in step with etcd: 1 key, after \d+ s$/)
   })
 
+  test('that loses the cluster again and again says why once a minute, and as often that it is back', async () => {
+    await inStep()
+    for (let times = 0; times < 90; times++) {
+      cluster.lose(unreachable)
+      await until(() => replica.isInStep && cluster.watchers.length > 0)
+      clock.pass(1000)
+    }
+    expect(lines.filter((line) => line.includes('ECONNREFUSED')).length).toBeLessThanOrEqual(4)
+    expect(lines.filter((line) => line.startsWith('in step')).length).toBeLessThanOrEqual(5)
+  })
+
   test('that was never in step waits, and tells of each endpoint once, and of what is another problem', async () => {
     for (const endpoint of SOURCE.endpoints) cluster.down.set(endpoint, unreachable)
     run()
@@ -398,6 +409,17 @@ describe('the life of a key', () => {
     await sleep(50)
     expect(asked()).toBe(300)
     expect(left()).toBeGreaterThan(40)
+  })
+
+  test('is not asked for again where a list has another key of a lease that is known', async () => {
+    cluster.leases.set('77', 600_000)
+    await inStep()
+    cluster.change(12, put('/skydns/b', '77'))
+    await until(() => numbers.get('revision') === 12)
+    cluster.entries = [entry('/skydns/a', '77')]
+    cluster.lose(new EtcdError('compacted', 'compacted'))
+    await until(() => content().join() === '/skydns/a')
+    expect(left()).toBe(600)
   })
 
   test('ends when etcd says so, and not when its time is over', async () => {

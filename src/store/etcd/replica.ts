@@ -53,6 +53,8 @@ export class Replica {
   readonly #closing = new AbortController()
   #client: EtcdClient | undefined
   #inStepSince: number | undefined
+  /** Whether a member answers, so that what has expired there is not in its list. */
+  #isReached = false
   #contact: number
   /** Whether it should be said to be stale, be it that the disk can take that or not. */
   #isStale = false
@@ -81,7 +83,6 @@ export class Replica {
   /** What is served before the cluster is reached may be old. */
   async begin(): Promise<void> {
     this.#lives.load()
-    await this.#write(() => this.#store.forgetAnother())
     // A full disk is no reason not to serve what is on it.
     if (this.#store.mark !== undefined) await this.#markStale().catch((error: unknown) => this.#complaints.trouble(error))
     this.#show()
@@ -124,12 +125,14 @@ export class Replica {
     } catch (error) {
       return error
     } finally {
+      this.#isReached = false
       client?.close()
     }
   }
 
   async #follow(client: EtcdClient): Promise<never> {
     const at = await client.position()
+    this.#isReached = true
     this.#note(at)
     if (await this.#mustList(client, at)) await this.#list(client)
     else if (this.#store.mark!.revision === at.revision) await this.#nowInStep()
@@ -159,8 +162,8 @@ export class Replica {
     const lives = new Lives()
     const at = await this.#whileAlive(client, () =>
       client.list(async (entries) => {
-        this.#lives.noteListed(lives, entries)
-        await this.#write(() => list.page(entries))
+        const timed = this.#lives.listed(lives, entries)
+        await this.#write(() => list.page(timed))
       })
     )
     const changed = await this.#write(() => list.finish(at, this.#parts.clock.now()))
@@ -288,9 +291,9 @@ export class Replica {
     }
     if (this.#store.mark?.isStale === false && this.#complaints.awayMs >= GRACE_MS) await this.#markStale()
     this.#complaints.remind()
+    if (this.#store.mark === undefined || this.#isReached || this.#lives.size === 0) return
     const isExpired = this.#parts.clock.now() - this.#contact >= this.#source.expireMs
-    if (this.#store.mark !== undefined && this.#lives.size > 0 && isExpired && this.#complaints.awayMs >= TRIED_MS)
-      await this.#expireLives()
+    if (isExpired && this.#complaints.awayMs >= TRIED_MS) await this.#expireLives()
   }
 
   async #markStale(): Promise<void> {

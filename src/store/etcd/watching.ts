@@ -56,6 +56,7 @@ export class Watching {
       return await new Promise<never>((_, reject) => {
         this.#fail = reject
         stop.addEventListener('abort', this.#stopped)
+        if (stop.aborted) this.#stopped()
         this.#askOften()
       })
     } finally {
