@@ -23,6 +23,7 @@ interface Scene {
   readonly witness: Witness
   /** Between the two, where there is one member. */
   readonly proxy: EtcdProxy
+  /** Waits until the replica has what etcd has, and sees that this is what is answered. */
   readonly inStep: (target?: EtcdTarget) => Promise<void>
 }
 
@@ -36,7 +37,13 @@ async function scene(size: 1 | 3, version: 2 | 3): Promise<Scene> {
   await witness.writeAll(etcd.target)
   await inStep(following, etcd.target, { version })
   witness.ask()
-  return { etcd, following, witness, proxy, inStep: (target = etcd.target) => inStep(following, target, { version }) }
+  const settled = async (target = etcd.target): Promise<void> => {
+    await inStep(following, target, { version })
+    // The news of the last change may still be on its way to the threads.
+    await sleep(200)
+    expect(await witness.isCurrent(target)).toEqual([])
+  }
+  return { etcd, following, witness, proxy, inStep: settled }
 }
 
 async function expectNoneFailed(witness: Witness): Promise<void> {

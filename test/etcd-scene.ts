@@ -263,6 +263,22 @@ export class Witness {
     }
   }
 
+  /** Sees that each name is answered with the version that etcd has, in both threads. */
+  async isCurrent(target: EtcdTarget): Promise<string[]> {
+    const keys = this.#api === 3 ? await keysOfV3(target) : await keysOfV2(target)
+    const wrong: string[] = []
+    for (const name of this.names) {
+      const value = keys.get(`/skydns/test/skydns/${name}/a`)
+      const wanted = value === undefined ? 0 : versionOfAddress((JSON.parse(value) as { host: string }).host)
+      // Several answers, as each thread has a cache of its own.
+      for (let asked = 0; asked < 4; asked++) {
+        const version = await this.now(name)
+        if (version !== wanted) wrong.push(`${name}: version ${version}, where etcd has ${wanted}`)
+      }
+    }
+    return wrong
+  }
+
   /** The largest TTL heard since a time. */
   ttlSince(time: number): number {
     return Math.max(...this.#heard.filter(({ sent }) => sent >= time).map(({ ttl }) => ttl))
@@ -307,6 +323,10 @@ function addressOf(version: number): string {
 function versionOf(rcode: string, answer: readonly string[]): number | string {
   if (rcode === 'NXDOMAIN') return 0
   if (rcode !== 'NOERROR' || answer.length !== 1) return `${rcode} ${answer.join(', ')}`
-  const [, high = 0, middle = 0, low = 0] = answer[0]!.split(' ').at(-1)!.split('.').map(Number)
+  return versionOfAddress(answer[0]!.split(' ').at(-1)!)
+}
+
+function versionOfAddress(address: string): number {
+  const [, high = 0, middle = 0, low = 0] = address.split('.').map(Number)
   return (high << 16) | (middle << 8) | low
 }

@@ -42,7 +42,7 @@ export class Feeding {
   /** Resolves when it is in step, or has something of before, or when it is clear that this takes longer. Throws StoreError. */
   static async open(options: FeedingOptions): Promise<Feeding> {
     const { folder, report, clock } = options
-    if (isReplicaFolder(folder)) prepareReplicaFolders()
+    if (isReplicaFolder(folder)) await prepareReplicaFolders()
     prepareFolder(folder)
     const lock = await lockFolder(folder)
     const feeding = new Feeding(options)

@@ -25,9 +25,10 @@ function replicaFolder({ version, endpoints, path, credentials }: EtcdSource): s
 /** The folder that a server that runs has for the same replica as this process would have in the given one; undefined where none does. */
 export async function runningReplica(folder: string): Promise<string | undefined> {
   const what = basename(folder).slice(`${process.pid}`.length)
-  for (const name of existsSync(above()) ? readdirSync(above()).sort() : []) {
+  if (!isOurs(above())) return undefined
+  for (const name of readdirSync(above()).sort()) {
     const other = join(above(), name)
-    if (name.endsWith(what) && (await isLocked(other))) return other
+    if (name.endsWith(what) && (await isInUse(other))) return other
   }
   return undefined
 }
@@ -50,14 +51,17 @@ function goWithProcess(): void {
 }
 
 /** Makes the folder that those of all processes of this user are in, and removes those of processes that have ended. Throws StoreError. */
-export function prepareReplicaFolders(): void {
+export async function prepareReplicaFolders(): Promise<void> {
   const folder = above()
   try {
     mkdirSync(folder, { mode: 0o700, recursive: true })
-    const stat = lstatSync(folder)
-    if (!stat.isDirectory() || (stat.mode & WRITABLE_BY_OTHERS) !== 0 || (process.getuid !== undefined && stat.uid !== process.getuid()))
+    if (!isOurs(folder))
       throw new StoreError(`${folder} belongs to somebody else, or others can write to it: remove it, or name a folder with \`store DIR\``)
-    for (const name of readdirSync(folder)) if (!isAlive(Number.parseInt(name, 10))) removeReplicaFolder(join(folder, name))
+    for (const name of readdirSync(folder)) {
+      // Another container may have the same folder, and other numbers of processes.
+      const other = join(folder, name)
+      if (!isAlive(Number.parseInt(name, 10)) && !(await isInUse(other))) removeReplicaFolder(other)
+    }
     goWithProcess()
   } catch (error) {
     if (error instanceof StoreError) throw error
@@ -75,6 +79,18 @@ export function removeReplicaFolder(folder: string): void {
 
 function above(): string {
   return join(tmpdir(), `skein-replica-${process.getuid?.() ?? 'user'}`)
+}
+
+/** Whether nobody else could have made it, or can write to it. */
+function isOurs(folder: string): boolean {
+  const stat = lstatSync(folder, { throwIfNoEntry: false })
+  if (stat === undefined) return false
+  return stat.isDirectory() && (stat.mode & WRITABLE_BY_OTHERS) === 0 && (process.getuid === undefined || stat.uid === process.getuid())
+}
+
+/** Whether a process has it; not one that is being removed. */
+function isInUse(folder: string): Promise<boolean> {
+  return isLocked(folder).catch(() => false)
 }
 
 function isAlive(pid: number): boolean {

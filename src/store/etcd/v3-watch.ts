@@ -43,6 +43,9 @@ export interface WatchMaker {
   over(watch: Watch, error: EtcdError | undefined): void
 }
 
+/** Etcd tells every ten minutes that there was nothing to tell, unless it is configured otherwise. */
+const QUIET_MS = 15 * 60_000
+
 /**
  * One watch: a stream of its own. etcd3's Watcher resumes at the revision of the store, not of the last event, and so loses events.
  *
@@ -56,6 +59,7 @@ export class Watch implements EtcdWatch {
   readonly #listener: WatchListener
   #stream: WatchStream | undefined
   #timer: NodeJS.Timeout | undefined
+  #quiet: NodeJS.Timeout | undefined
   #isOver = false
 
   constructor(maker: WatchMaker, revision: number, listener: WatchListener) {
@@ -96,10 +100,18 @@ export class Watch implements EtcdWatch {
   #take(stream: WatchStream, response: WatchResponse, isNew: boolean): void {
     if (stream !== this.#stream) return
     this.#maker.heard()
+    this.#expectMore()
     if (response.canceled) this.#canceled(stream, response, isNew)
     else if (response.created) this.#created(response)
     else if (response.events.length > 0) this.#listener.events(response.events.map(eventOf), newest(response.events))
     else this.#listener.progress(Number(response.header.revision))
+  }
+
+  /** Where a proxy has lost it, the connection lives on, and nothing comes. */
+  #expectMore(): void {
+    clearTimeout(this.#quiet)
+    const lose = (): void => this.lose(new EtcdError('unreachable', `nothing came on the watch for ${QUIET_MS / 60_000} min`))
+    this.#quiet = setTimeout(lose, QUIET_MS).unref()
   }
 
   /** A watch from a revision that is yet to come would stay silent on all that happens until then, where data were put back. */
@@ -141,6 +153,7 @@ export class Watch implements EtcdWatch {
   #end(error: EtcdError | undefined): void {
     this.#isOver = true
     clearTimeout(this.#timer)
+    clearTimeout(this.#quiet)
     if (this.#stream !== undefined) drop(this.#stream)
     this.#stream = undefined
     this.#maker.over(this, error)
