@@ -6,78 +6,11 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { FollowingStore } from '../following.js'
 import { pathOfKey } from '../key.js'
 import { ManualClock } from '../manual-clock.testing.js'
-import { type EtcdClient, type EtcdEntry, EtcdError, type EtcdEvent, type Kept, type Position, type WatchListener } from './client.js'
+import { type EtcdEntry, EtcdError, type EtcdEvent } from './client.js'
+import { FakeCluster, SOURCE, unreachable } from './fake-cluster.testing.js'
 import { Replica } from './replica.js'
 import { ReplicaNumbers } from './replica-numbers.js'
 import { type Changed, ReplicaStore } from './replica-store.js'
-
-const SOURCE = {
-  version: 3,
-  endpoints: ['http://one:1', 'http://two:2'],
-  path: '/skydns',
-  credentials: undefined,
-  tls: undefined,
-  expireMs: 600_000
-} as const
-
-/** A cluster that does what a test says. */
-class FakeCluster {
-  at: Position = { cluster: 'c1', revision: 10 }
-  entries: EtcdEntry[] = []
-  /** What is left of leases, in milliseconds. */
-  leases = new Map<string, number>()
-  /** Endpoints that cannot be reached, and why. */
-  down = new Map<string, EtcdError>()
-  isContinued = true
-  /** The answer to how far it is, where that takes its time. */
-  position: Promise<Position> | undefined
-  /** Whether each watch is lost at once. */
-  isLosing = false
-  watchers: { endpoint: string; from: number; listener: WatchListener }[] = []
-  readonly asked: string[] = []
-  lists = 0
-
-  readonly client = (_source: unknown, endpoint: string): EtcdClient => {
-    const ask = async <T>(what: string, answer: () => T | Promise<T>): Promise<T> => {
-      this.asked.push(what)
-      const down = this.down.get(endpoint)
-      if (down !== undefined) throw down
-      return answer()
-    }
-    return {
-      position: () => ask(`position ${endpoint}`, () => this.position ?? this.at),
-      list: (page) =>
-        ask('list', async () => {
-          this.lists++
-          const { at } = this
-          await page(this.entries)
-          return at
-        }).then((at) => at),
-      watch: (from, listener) => {
-        const watcher = { endpoint, from, listener }
-        this.watchers.push(watcher)
-        if (this.isLosing) queueMicrotask(() => listener.lost(unreachable))
-        return { cancel: () => void this.watchers.splice(this.watchers.indexOf(watcher) >>> 0, 1) }
-      },
-      continues: (_kept: Kept) => ask('continues', () => this.isContinued),
-      remaining: (lease) => ask(`remaining ${lease}`, () => this.leases.get(lease)),
-      put: () => Promise.reject(new Error('not here')),
-      delete: () => Promise.reject(new Error('not here')),
-      close: () => {}
-    }
-  }
-
-  change(revision: number, ...events: EtcdEvent[]): void {
-    this.at = { ...this.at, revision }
-    for (const { listener } of this.watchers) listener.events(events, revision)
-  }
-
-  lose(error: EtcdError): void {
-    for (const { listener } of Array.from(this.watchers)) listener.lost(error)
-  }
-}
-
-const unreachable = new EtcdError('unreachable', 'connect ECONNREFUSED')
 
 let folder: string
 let clock: ManualClock
