@@ -123,6 +123,7 @@ export const entry = (path: string, lease?: string): EtcdEntry => ({
 /** That a key was set. */
 export const put = (path: string, lease?: string): EtcdEvent => ({ op: 'put', ...entry(path, lease) })
 
+/** The paths that can be read. */
 export function content(): string[] {
   reader.follow(undefined)
   return reader.subtree([]).map(({ key }) => pathOfKey(key))
