@@ -9,8 +9,10 @@ import { loadClient } from './store/etcd/load-client.js'
 import { Replica } from './store/etcd/replica.js'
 import { ReplicaNumbers } from './store/etcd/replica-numbers.js'
 import { ReplicaStore } from './store/etcd/replica-store.js'
+import { identityOfFile } from './store/folder.js'
+import { StoreError } from './store/store.js'
 
-const { folder, source, judge, numbers: memory } = workerData as FeederStart
+const { folder, source, file, judge, numbers: memory } = workerData as FeederStart
 const main = parentPort!
 const tell = (news: FeederNews): void => main.postMessage(news)
 const warn = (text: string): void => tell({ kind: 'log', level: 'warn', text })
@@ -21,6 +23,11 @@ main.close()
 
 async function run(): Promise<void> {
   const problemOf = judge === undefined ? () => undefined : ((await import(judge)) as JudgeModule).problemOf
+  // What is written to another file would be read by nobody.
+  if (file !== undefined && file !== identityOfFile(folder))
+    throw new StoreError(
+      `the replica in ${folder} was deleted or replaced, and what is answered does not change any more: restart the server`
+    )
   const bad = new BadKeys(problemOf, numbers, systemClock, warn)
   const store = await ReplicaStore.open(folder, source, bad.written)
   const replica = new Replica({

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -222,6 +222,22 @@ describe('a server that follows etcd', needs('etcd'), () => {
     } finally {
       await proxy.stop()
     }
+  })
+
+  test('says what is wrong where its replica was deleted, and writes no other in its place that nobody reads', async () => {
+    await v3.put(key('web'), host('192.0.2.1'))
+    const endpoint = `endpoint ${etcd.endpoints[0]}`
+    await following([endpoint], async (server) => {
+      await says(server, 'web', 'NOERROR 192.0.2.1')
+      const replica = join(server.cwd, 'replica')
+      rmSync(replica, { recursive: true })
+      // By the file that is open it goes on.
+      await v3.put(key('web'), host('192.0.2.2'))
+      await says(server, 'web', 'NOERROR 192.0.2.2')
+      await server.reload([endpoint, 'expire 2h'])
+      await server.server.prints(/the replica in \S+ was deleted or replaced, .*: restart the server/)
+      expect(existsSync(replica)).toBe(false)
+    })
   })
 
   test('takes no writes of its own', async () => {

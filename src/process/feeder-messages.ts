@@ -7,6 +7,8 @@ export interface FeederStart {
   /** Of the replica; its lock is the main thread's. */
   readonly folder: string
   readonly source: EtcdSource
+  /** Which file the replica is that is read here; undefined before it is opened. */
+  readonly file: string | undefined
   /** The URL of a module that knows what values are to be. */
   readonly judge: string | undefined
   /** Where the numbers are that it counts. */

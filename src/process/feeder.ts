@@ -2,6 +2,7 @@
 import { Worker } from 'node:worker_threads'
 import { namedThrownText } from '../message/one-line.js'
 import type { Log } from '../plugin.js'
+import { identityOfFile } from '../store/folder.js'
 import { type ChangedKeys, StoreError } from '../store/store.js'
 import { END, type FeederNews, type FeederStart } from './feeder-messages.js'
 import { isDone } from './patience.js'
@@ -24,7 +25,7 @@ const END_MS = 800
 
 /** Keeps the replica in a folder in step with its cluster. */
 export class Feeder {
-  readonly #start: FeederStart
+  #start: FeederStart
   readonly #tell: FeederTell
   #worker: Worker | undefined
   #ended: Promise<void> = Promise.resolve()
@@ -59,6 +60,11 @@ export class Feeder {
     })
   }
 
+  /** Which file it writes, once it is open. */
+  get file(): string | undefined {
+    return this.#start.file
+  }
+
   /** Ends it. */
   async close(): Promise<void> {
     this.#isClosed = true
@@ -78,6 +84,8 @@ export class Feeder {
       worker.on('message', (news: FeederNews) => {
         if (news.kind === 'open') {
           isOpen = true
+          const { folder, file = identityOfFile(folder) } = this.#start
+          this.#start = { ...this.#start, file }
           resolve(undefined)
         } else if (news.kind === 'failed') problem = news.problem
         else this.#hear(news)

@@ -66,7 +66,7 @@ export class Feeding {
   private constructor(options: FeedingOptions) {
     this.#options = options
     this.#source = options.etcd
-    this.#feeder = this.#feederOf(options.etcd, options.judge)
+    this.#feeder = this.#feederOf(options.etcd, options.judge, undefined)
   }
 
   get view(): ReplicaView {
@@ -82,7 +82,7 @@ export class Feeding {
       if (this.#isClosed || !sameSource(this.#source, source)) return
       await this.#feeder.close()
       if (this.#isClosed) return
-      this.#feeder = this.#feederOf(source, judge)
+      this.#feeder = this.#feederOf(source, judge, this.#feeder.file)
       this.#feeder.begin()
     }
     this.#changing = this.#changing.then(change).catch(this.#options.report)
@@ -94,10 +94,10 @@ export class Feeding {
     await this.#feeder.close()
   }
 
-  #feederOf(source: EtcdSource, judge: string | undefined): Feeder {
+  #feederOf(source: EtcdSource, judge: string | undefined, file: string | undefined): Feeder {
     const { folder } = this.#options
     const log = this.#options.log.named?.('etcd') ?? this.#options.log
-    const start = { folder, source, judge, numbers: this.numbers.memory }
+    const start = { folder, source, file, judge, numbers: this.numbers.memory }
     return new Feeder(start, {
       log,
       changed: (keys: ChangedKeys) => this.#view?.follow(keys),

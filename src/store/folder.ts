@@ -92,3 +92,9 @@ function isKnown(name: string): boolean {
 function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? String(error)
 }
+
+/** Which file the database of a store is: another one where it was deleted or replaced. Undefined where there is none. */
+export function identityOfFile(folder: string): string | undefined {
+  const found = statSync(join(folder, STORE_FILE), { throwIfNoEntry: false })
+  return found && `${found.dev}:${found.ino}`
+}
