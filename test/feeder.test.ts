@@ -48,7 +48,7 @@ describe('the thread that feeds a replica', needs('etcd'), () => {
       tls: undefined,
       expireMs: 60_000
     } as const
-    const start = { folder: join(folder.path, 'replica'), source, judge, numbers: numbers.memory }
+    const start = { folder: join(folder.path, 'replica'), source, file: undefined, judge, numbers: numbers.memory }
     feeder = new Feeder(start, { log, changed: (keys) => told.push(keys), why: () => {} })
   })
 

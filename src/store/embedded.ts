@@ -1,10 +1,10 @@
-import { existsSync, statSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { countBelow } from './below.js'
 import { type StoreClock, systemClock } from './clock.js'
 import { Draft } from './draft.js'
 import { storeFailure } from './failure.js'
-import { checkFile, prepareFolder, STORE_FILE } from './folder.js'
+import { checkFile, identityOfFile, prepareFolder, STORE_FILE } from './folder.js'
 import type { Key } from './key.js'
 import { type FolderLock, lockFolder } from './lock.js'
 import type { LockedStore } from './locked.js'
@@ -96,7 +96,7 @@ export class EmbeddedStore implements LockedStore {
     this.#watchers = new Watchers(this.#report)
     this.#reader = new TableReader(tables, () => (this.#nearest <= this.clock.now() ? this.clock.now() : undefined))
     this.#revision = readRevision(tables)
-    this.#file = fileOf(folder)
+    this.#file = identityOfFile(folder)
     this.#nearest = this.#readNearest()
   }
 
@@ -192,7 +192,7 @@ export class EmbeddedStore implements LockedStore {
   #checkFile(): void {
     const now = performance.now()
     if (now - this.#checked < CHECK_MS) return
-    if (fileOf(this.folder) !== this.#file) {
+    if (identityOfFile(this.folder) !== this.#file) {
       throw new StoreError(`the store ${this.folder} is no longer where it was opened, or is another one: restart the server`)
     }
     this.#checked = now
@@ -250,12 +250,6 @@ async function renew(folder: string, tables: Tables, { tell }: StoreOptions): Pr
 async function refuseReplica(folder: string, { root }: Tables): Promise<never> {
   await root.close()
   throw new StoreError(`the store ${folder} is a replica of an etcd cluster: give the embedded store a folder of its own`)
-}
-
-/** Tells the database's file from another one of its name. */
-function fileOf(folder: string): string | undefined {
-  const stat = statSync(join(folder, STORE_FILE), { throwIfNoEntry: false })
-  return stat && `${stat.dev} ${stat.ino}`
 }
 
 function applyTo(draft: Draft, change: Change): void {
