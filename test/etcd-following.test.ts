@@ -88,14 +88,15 @@ describe('a server that follows etcd', needs('etcd'), () => {
   })
 
   test('refuses and is not ready before it was ever in step, and starts all the same; other zones are served', async () => {
-    const [port, peers] = [await freePort(), await freePort()]
-    void peers
+    const port = await freePort()
     await following([`endpoint http://127.0.0.1:${port}`], async (server) => {
       const { rcode, flags, edns } = await ask(server, 'web.skydns.test A')
       expect(rcode).toBe('REFUSED')
       expect(flags).toBe('rd')
       const [error] = (edns?.options ?? []).filter(([code]) => code === 15)
       expect(Buffer.from(error![1]).readUInt16BE()).toBe(14)
+      const api = /keys API (\S+)\/v2\/keys/.exec(server.server.output())?.[1]
+      expect((await callEtcd({ endpoint: api! }, 'GET', '/v2/keys/skydns')).status).toBe(503)
       expect(await server.ready()).toEqual({ status: 503, text: expect.stringContaining('ECONNREFUSED') as string })
       const late = await startEtcd({ ports: [port] })
       try {

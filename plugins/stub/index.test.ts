@@ -114,6 +114,20 @@ describe('zones of the store', () => {
     expect(await told(server, 'a.example. A')).toBe('REFUSED rd')
   })
 
+  test('of a replica are taken when all of it is there, and end when etcd says so and not with their time', async () => {
+    const [fake, clock, services] = [await says('192.0.2.1'), new TestClock(), new MemoryStore()]
+    services.feed = { state: 'waiting', path: undefined, why: undefined }
+    services.put(key('example', 'x'), service(fake), clock.now() + 1000)
+    const server = await start('stub skydns.local {\nstore\n}', { services, clock })
+    expect(await told(server, 'a.example. A')).toBe('REFUSED rd')
+    services.feed = { state: 'live', path: '/skydns', why: undefined }
+    expect(await told(server, 'a.example. A')).toBe('NOERROR rd ra 192.0.2.1')
+    clock.advance(5000)
+    expect(await told(server, 'a.example. A')).toBe('NOERROR rd ra 192.0.2.1')
+    services.delete(key('example', 'x'))
+    expect(await told(server, 'a.example. A')).toBe('REFUSED rd')
+  })
+
   test('stand at another path, and at each zone of the block', async () => {
     const fake = await says('192.0.2.1')
     const services = { '/x/org/b/dns/stub/example/1': service(fake), '/x/org/a/dns/stub/org/b/1': service(fake) }
