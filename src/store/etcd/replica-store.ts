@@ -113,12 +113,15 @@ export class ReplicaStore {
     for (const { path, problem } of oddPaths(this.#tables.odd)) found(path, EMPTY, problem)
   }
 
-  /** Applies changes that bring it to a revision. */
-  apply(events: readonly EtcdEvent[], revision: number): Promise<Changed> {
+  /** Applies changes that bring it to a revision; where it has caught up with the cluster by that it is not stale any more. */
+  async apply(events: readonly EtcdEvent[], revision: number, isCaughtUp = false): Promise<Changed> {
     const stage: Stage = new Map()
     for (const event of events) this.#stageEvent(stage, event)
     const mark = this.#mark!
-    return this.#commit(stage, { ...mark, revision: Math.max(mark.revision, revision), recent: recentAfter(events, mark.recent) })
+    const isStale = mark.isStale && !isCaughtUp
+    const recent = recentAfter(events, mark.recent)
+    const changed = await this.#commit(stage, { ...mark, revision: Math.max(mark.revision, revision), recent, isStale })
+    return isStale === mark.isStale ? changed : 'all'
   }
 
   #stageEvent(stage: Stage, event: EtcdEvent): void {

@@ -214,7 +214,7 @@ export class Replica {
     const watching = new Watching(client, this.#store.mark!.revision, {
       clock: this.#parts.clock,
       apply: async (events, revision) => {
-        await this.#apply(client, events, revision)
+        await this.#apply(client, events, revision, revision >= behind)
         await caughtUp()
       },
       advance: async (revision) => {
@@ -231,10 +231,10 @@ export class Replica {
     return watching.last(this.#closing.signal)
   }
 
-  async #apply(client: EtcdClient, events: readonly EtcdEvent[], revision: number): Promise<void> {
+  async #apply(client: EtcdClient, events: readonly EtcdEvent[], revision: number, isCaughtUp: boolean): Promise<void> {
     this.#contact = this.#parts.clock.now()
     const timed = await this.#lives.timed(client, events)
-    const changed = await this.#write(() => this.#store.apply(timed, revision))
+    const changed = await this.#write(() => this.#store.apply(timed, revision, isCaughtUp))
     this.#lives.note(timed)
     this.#parts.numbers.add('events', events.length)
     this.#show()
