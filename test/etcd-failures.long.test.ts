@@ -4,6 +4,7 @@ import { type Etcd, startEtcd } from './etcd.js'
 import { callEtcd, type EtcdTarget, etcdV2, etcdV3 } from './etcd-calls.js'
 import { type EtcdProxy, etcdProxy } from './etcd-proxy.js'
 import { type Following, follow, inStep, Witness } from './etcd-scene.js'
+import { temporaryFolder } from './processes.js'
 import { needs } from './tools.js'
 
 const opened: { stop(): Promise<unknown> }[] = []
@@ -208,6 +209,29 @@ test('several servers on one cluster come to the same answers', { ...needs('etcd
     expect(contents[0]?.size).toBe(16)
   }
   await expectNoneFailed(witness)
+})
+
+test('SIGTERM amid a list ends the server within a second, and the next start serves all keys', {
+  ...needs('etcd'),
+  timeout: 120_000
+}, async () => {
+  const etcd = closing(await startEtcd())
+  const names = Array.from({ length: 50_000 }, (_, index) => `/skydns/test/skydns/n${index}`)
+  await etcdV3(etcd.target).putAll(names.map((name) => [name, '{"host":"192.0.2.1"}'] as const))
+  const folder = temporaryFolder()
+  const lines = [`endpoint ${etcd.endpoints[0]}`]
+  for (let round = 0; round < 8; round++) {
+    const server = await follow({ lines, cwd: folder.path })
+    await sleep(round * 60)
+    const since = Date.now()
+    process.kill(server.server.pid, 'SIGTERM')
+    expect([await server.server.ended, Date.now() - since < 1500]).toEqual([0, true])
+    await server.stop()
+  }
+  const server = closing(await follow({ lines, cwd: folder.path }))
+  await expect.poll(() => server.metric('skein_etcd_keys'), { timeout: 30_000 }).toBe(names.length)
+  await expect.poll(() => server.metric('skein_etcd_stale'), { timeout: 30_000 }).toBe(0)
+  folder.remove()
 })
 
 test('a hundred reloads leave the connections and the watches as they were', { ...needs('etcd'), timeout: 300_000 }, async () => {

@@ -65,17 +65,24 @@ export class Feeder {
     return this.#start.file
   }
 
-  /** Ends it. */
-  async close(): Promise<void> {
+  /**
+   * Ends it; whether it has. One that is amid a change that takes long is left alone: ended by force it would leave the store locked for
+   * all who have it open, those who are to close it too.
+   */
+  async close(): Promise<boolean> {
     this.#isClosed = true
     clearTimeout(this.#timer)
     this.#worker?.postMessage(END)
-    if (!(await isDone(this.#ended, END_MS))) await this.#worker?.terminate()
+    const hasEnded = await isDone(this.#ended, END_MS)
+    if (!hasEnded) this.#worker?.unref()
+    return hasEnded
   }
 
   /** Resolves with why it could not be opened, if so. */
   #launch(): Promise<string | undefined> {
-    const worker = new Worker(FILE, { name: 'skein-feeder', workerData: this.#start })
+    // The database's package writes stacks there, of what is told of anyway.
+    const worker = new Worker(FILE, { name: 'skein-feeder', workerData: this.#start, stderr: true })
+    worker.stderr.setEncoding('utf8').on('data', (text: string) => this.#tell.log.debug(text.trimEnd()))
     this.#worker = worker
     const since = performance.now()
     let problem: string | undefined

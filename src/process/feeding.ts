@@ -5,7 +5,7 @@ import { ReplicaNumbers } from '../store/etcd/replica-numbers.js'
 import type { ReplicaView } from '../store/etcd/replica-view.js'
 import { prepareFolder } from '../store/folder.js'
 import { lockFolder } from '../store/lock.js'
-import type { ChangedKeys } from '../store/store.js'
+import { type ChangedKeys, StoreError } from '../store/store.js'
 import { Feeder } from './feeder.js'
 import { isReplicaFolder, prepareReplicaFolders } from './replica-folder.js'
 
@@ -80,7 +80,8 @@ export class Feeding {
     const change = async (): Promise<void> => {
       // Another reload may have come before it is this one's turn.
       if (this.#isClosed || !sameSource(this.#source, source)) return
-      await this.#feeder.close()
+      // Two of them would write over each other.
+      while (!(await this.#feeder.close())) if (this.#isClosed) return
       if (this.#isClosed) return
       this.#feeder = this.#feederOf(source, judge, this.#feeder.file)
       this.#feeder.begin()
@@ -88,10 +89,16 @@ export class Feeding {
     this.#changing = this.#changing.then(change).catch(this.#options.report)
   }
 
+  /** Ends the feeder, and closes what it fed unless it is amid a change that takes long: that ends with the process. */
   async close(): Promise<void> {
     this.#isClosed = true
     await this.#changing
-    await this.#feeder.close()
+    const { folder, report } = this.#options
+    if (await this.#feeder.close()) await this.view.close()
+    else {
+      report(new StoreError(`the feeder of ${folder} is amid a change, and was left alone`))
+      await this.view.lock.release()
+    }
   }
 
   #feederOf(source: EtcdSource, judge: string | undefined, file: string | undefined): Feeder {

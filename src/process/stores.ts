@@ -137,9 +137,8 @@ export class ProcessStores implements StorePool {
     this.#stores.delete(folder)
     try {
       await open.control.close()
-      await open.feeding?.close()
     } finally {
-      await open.store.close()
+      await (open.feeding ?? open.store).close()
       if (isReplicaFolder(folder)) removeReplicaFolder(folder)
     }
   }

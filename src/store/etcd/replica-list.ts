@@ -4,7 +4,7 @@ import { newestOf } from './recent.js'
 import { type Changed, nameOf, type ReplicaStore } from './replica-store.js'
 
 /** Between so many keys others have their turn: etcd is asked meanwhile whether it lives. */
-const KEYS_AT_ONCE = 5000
+const KEYS_AT_ONCE = 2000
 
 /**
  * Takes all keys of a cluster in place of those that a replica has, as one change. Only what differs is written; before the replica was
@@ -19,7 +19,7 @@ export class ReplicaList {
   #recent: readonly Recent[] = []
   readonly #stop: AbortSignal
 
-  /** @param stop ends it amid a page */
+  /** @param stop ends it amid a page: a thread that is ended while it writes would leave the store locked */
   constructor(store: ReplicaStore, stop: AbortSignal) {
     this.#store = store
     this.#stop = stop

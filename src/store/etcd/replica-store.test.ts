@@ -70,6 +70,11 @@ function paths(changed: Changed): string[] | 'all' {
 }
 
 describe('a list', () => {
+  test('is stopped amid a page', async () => {
+    await expect(new ReplicaList(store, AbortSignal.abort()).page([entry('/skydns/a', '1')])).rejects.toThrow()
+    expect(store.keys).toBe(0)
+  })
+
   test('is read as a whole: before it is finished the replica waits, after that it is live', async () => {
     expect(reader.feed?.state).toBe('waiting')
     const all = new ReplicaList(store, STOP)
