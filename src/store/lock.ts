@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { lstatSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -39,7 +39,8 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
   const server = createServer()
   const sockets = trackSockets(server)
   const pidFile = join(folder, PID)
-  if (!(await listenAlone(server, path))) throw new StoreError(inUse(folder, pidFile))
+  // Whoever ends in its own way takes its number along.
+  if (!(await listenAlone(server, path, existsSync(pidFile)))) throw new StoreError(inUse(folder, pidFile))
   const ours = identityOf(path)
   writePid(pidFile)
   let released: Promise<void> | undefined

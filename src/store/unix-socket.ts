@@ -8,16 +8,19 @@ import { StoreError } from './store.js'
 /** The longest path of a Unix socket: it goes into sun_path, 108 octets on Linux, 104 elsewhere, and Node cuts a longer one without a word. */
 export const MAX_SOCKET_PATH = 100
 
-// Twice as long as anybody holds an old socket's number between looking and renaming (microseconds).
-const SETTLE_MS = 40
+// Longer than anybody holds an old socket's number between looking and renaming: microseconds, and more where the processors are busy.
+const SETTLE_MS = 100
 const ATTEMPTS = 20
 
-/** Listens on a Unix socket of mode 0600, taking over one whose owner is gone; false where its owner is alive. */
-export async function listenAlone(server: Server, path: string): Promise<boolean> {
+/**
+ * Listens on a Unix socket of mode 0600, taking over one whose owner is gone; false where its owner is alive. `wasLeft` says that an owner
+ * was killed here, so that others may be about to take it over, whose old socket is gone already.
+ */
+export async function listenAlone(server: Server, path: string, wasLeft = false): Promise<boolean> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     if (await bind(server, path)) {
       // Whoever found an old socket here a moment ago may just have taken this one away.
-      if (attempt === 0) return true
+      if (attempt === 0 && !wasLeft) return true
       const ours = identityOf(path)
       await delay(SETTLE_MS)
       if (ours !== undefined && identityOf(path) === ours) return true
