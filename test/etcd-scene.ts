@@ -122,7 +122,9 @@ export async function inStep(
 ): Promise<void> {
   let difference = ''
   for (const deadline = Date.now() + withinMs; Date.now() < deadline; await sleep(50)) {
-    difference = await differenceOf(following, version === 3 ? await keysOfV3(target) : await keysOfV2(target))
+    // A member that was frozen refuses until it knows who leads.
+    const wanted = await (version === 3 ? keysOfV3(target) : keysOfV2(target)).catch((error: unknown) => String(error))
+    difference = typeof wanted === 'string' ? wanted : await differenceOf(following, wanted)
     if (difference === '') return
   }
   throw new Error(`the replica differs from etcd after ${withinMs} ms: ${difference}\n${following.server.output().slice(-3000)}`)
