@@ -28,12 +28,12 @@ test('kills what does not heed SIGTERM within the grace', async () => {
   expect(await running.stop(100)).toBe('SIGKILL')
 })
 
-test.each<[string, string, string[], RegExp]>([
-  ['ends', node, ['-e', "console.log('no such zone'); process.exit(3)"], /ended with 3 and printed:\nno such zone/],
-  ['cannot be started', '/nonexistent/program', [], /ENOENT/],
-  ['takes too long', node, ['-e', sleeper], /expected within 300 ms/]
-])('an error says why a process is not ready: it %s', async (_, command, args, words) => {
-  await expect(startProcess(command, args, { ready: /never/, readyWithinMs: 300 })).rejects.toThrow(words)
+test.each<[string, string, string[], number, RegExp]>([
+  ['ends', node, ['-e', "console.log('no such zone'); process.exit(3)"], 10_000, /ended with 3 and printed:\nno such zone/],
+  ['cannot be started', '/nonexistent/program', [], 10_000, /ENOENT/],
+  ['takes too long', node, ['-e', sleeper], 300, /expected within 300 ms/]
+])('an error says why a process is not ready: it %s', async (_, command, args, readyWithinMs, words) => {
+  await expect(startProcess(command, args, { ready: /never/, readyWithinMs })).rejects.toThrow(words)
 })
 
 test('hands out ports that are free, each once', async () => {
