@@ -1,7 +1,7 @@
 /** Measures a server that follows etcd: `node dist/bench/etcd.js [changes] [million] [writes]`, all of them where none is named. */
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,6 +13,7 @@ import { type Etcd, startEtcd } from '../test/etcd.js'
 import { etcdV3 } from '../test/etcd-calls.js'
 import { type Following, follow, inStep } from '../test/etcd-scene.js'
 import { temporaryFolder } from '../test/processes.js'
+import { cpuOf, memoryOf } from './usage.js'
 
 const MILLION = 1_000_000
 const WRITES_A_SECOND = 1000
@@ -65,7 +66,7 @@ async function million(): Promise<void> {
     console.log(`first list of ${MILLION} keys: ${(ms / 1000).toFixed(1)} s, ${Math.round(MILLION / (ms / 1000))} keys a second`)
     console.log(`questions meanwhile: ${shown(waits)}`)
     await sleep(10_000)
-    console.log(`memory: ${memoryOf(server.server.pid)}`)
+    console.log(`memory: ${shownMemory(server.server.pid)}`)
     await server.server.stop()
     const again = performance.now()
     const restarted = await follow({ lines, cwd: folder.path })
@@ -76,7 +77,7 @@ async function million(): Promise<void> {
       `in step again after ${Math.round(performance.now() - again)} ms, lists ${await restarted.metric('skein_etcd_lists_total')}`
     )
     await sleep(10_000)
-    console.log(`memory: ${memoryOf(restarted.server.pid)}`)
+    console.log(`memory: ${shownMemory(restarted.server.pid)}`)
     ask.close()
     await restarted.stop()
   } finally {
@@ -95,7 +96,7 @@ async function writes(): Promise<void> {
     const questions = join(folder.path, 'questions')
     writeFileSync(questions, Array.from({ length: names }, (_, i) => `n${i}.skydns.test A`).join('\n'))
     const load = async (seconds: number): Promise<string> => {
-      const before = usage(server.server.pid)
+      const before = cpuOf(server.server.pid)
       const { completed, lost, longestMs, rcodes } = await dnsperf({
         mode: 'udp',
         port: server.port,
@@ -104,7 +105,7 @@ async function writes(): Promise<void> {
         rate: RATE,
         outstanding: 1000
       })
-      const cpu = ((usage(server.server.pid) - before) * 1e6) / completed
+      const cpu = (cpuOf(server.server.pid) - before) / completed
       return `${completed} answered, ${lost} lost, longest ${longestMs} ms, ${cpu.toFixed(1)} µs CPU of the process a query; ${rcodes}`
     }
     await load(5)
@@ -209,14 +210,7 @@ function shown(times: readonly number[]): string {
   return `median ${at(0.5)} ms, p90 ${at(0.9)} ms, p99 ${at(0.99)} ms, longest ${at(1)} ms`
 }
 
-function memoryOf(pid: number): string {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-  const mb = (name: string): string => `${Math.round(Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)![1]) / 1024)} MB`
-  return `RssAnon ${mb('RssAnon')}, RssFile ${mb('RssFile')}, VmHWM ${mb('VmHWM')}`
-}
-
-/** CPU seconds of a process. */
-function usage(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
-  return (Number(fields[11]) + Number(fields[12])) / 100
+function shownMemory(pid: number): string {
+  const { rss, rssAnon } = memoryOf(pid)
+  return `RssAnon ${Math.round(rssAnon)} MB, of files ${Math.round(rss - rssAnon)} MB`
 }

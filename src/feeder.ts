@@ -43,16 +43,11 @@ async function run(): Promise<void> {
       why: (why) => tell({ kind: 'why', why })
     }
   })
-  const stop = new AbortController()
-  main.on('message', (said) => {
-    if (said !== END) return
-    stop.abort()
-    replica.close()
-  })
+  main.on('message', (said) => said === END && replica.close())
   await replica.begin()
   tell({ kind: 'open' })
   const found = store
-    .tellFound(bad.found, stop.signal)
+    .tellFound(bad.found, replica.closing)
     .catch((error: unknown) => warn(`not all keys of before were looked at: ${thrownText(error)}`))
     .then(() => bad.allFound())
   await replica.run()

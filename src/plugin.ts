@@ -43,7 +43,7 @@ export type { Counter, HistogramValue, MetricFamily, MetricSample, MetricsRegist
 export { type Client, type Fact, fact, type Query, type ReplyParts, shownAddress } from './query.js'
 export type { EtcdSource, EtcdTls } from './store/etcd/source.js'
 export { fold, type Key, keyOfPath, shownKey } from './store/key.js'
-export type { Entry, Feed } from './store/store.js'
+export { type Entry, type Feed, waitingText } from './store/store.js'
 export { readUpstream, type Upstream, upstreamAt } from './upstream/address.js'
 export { askUpstream } from './upstream/ask.js'
 export type { Asking, Exchange, ExchangeFailure, ExchangeOutcome, Timers } from './upstream/exchange.js'

@@ -17,6 +17,7 @@ import {
   storeChanges,
   storeReads,
   thrownText,
+  waitingText,
   withTtl,
   zonesServed
 } from 'skein/plugin'
@@ -139,8 +140,7 @@ class Backend {
     const { reads, revision } = lookup.reading
     if (parts.rcode === 'NXDOMAIN' && this.#fallsThrough(query)) return passOn(query, { reads, revision }, next)
     const all = outside.reads.length === 0 ? reads : [...reads, ...outside.reads]
-    const isStale = this.#store.feed?.state === 'stale'
-    return query.reply(isStale ? withShortTtls(parts) : parts, { kind: 'store', reads: all, revision })
+    return query.reply(this.#shown(parts), { kind: 'store', reads: all, revision })
   }
 
   /** Addresses of targets are a courtesy: an answer that is whole without them does not wait long for servers that are silent. */
@@ -165,7 +165,7 @@ class Backend {
     if (apexAlone && qname === apex && query.qtype !== 'SOA' && query.qtype !== 'NS')
       return { name: below('apex.dns', apex), owner: qname, type: query.qtype, now }
     const alias = local !== undefined && qname === below('local.dns', apex)
-    return { name: alias && isWithin(local, apex) ? local : qname, owner: query.qname, type: query.qtype, now }
+    return { name: alias && isWithin(local, apex) ? local : qname, owner: qname, type: query.qtype, now }
   }
 
   /** Addresses' names: an exact key answers PTR, without authority. Everything else is somebody else's: undefined where that is asked. */
@@ -175,12 +175,11 @@ class Backend {
     try {
       const answer = query.qtype === 'PTR' ? this.#pointers(query, reading.at(key), times) : []
       const origin = { kind: 'store', reads: reading.reads, revision: reading.revision }
-      const shown = this.#store.feed?.state === 'stale' ? withShortTtls : (parts: ReplyParts): ReplyParts => parts
-      if (answer.length > 0) return query.reply({ ...shown({ answer }), ra: true, origin, why: 'found' })
+      if (answer.length > 0) return query.reply({ ...this.#shown({ answer }), ra: true, origin, why: 'found' })
       if (this.#fallsThrough(query)) return undefined
       if (isMetaType(query.question.qtype)) return query.fail('REFUSED', 'meta-type')
       const exists = query.qname === apex || reading.has(key)
-      return query.reply({ ...shown(nothing(apex, this.#rules, now, exists)), origin })
+      return query.reply({ ...this.#shown(nothing(apex, this.#rules, now, exists)), origin })
     } catch (error) {
       return failed(query, error)
     }
@@ -194,6 +193,11 @@ class Backend {
       return []
     })
     return oneTtl(distinctRecords(records))
+  }
+
+  /** As it is now: the cluster may have gone while a look-up outside took its time. */
+  #shown(parts: ReplyParts): ReplyParts {
+    return this.#store.feed?.state === 'stale' ? withShortTtls(parts) : parts
   }
 
   #fallsThrough(query: Query): boolean {
@@ -218,7 +222,7 @@ function feedOf({ feed }: Store, { cluster }: Options): Feed | undefined {
 }
 
 function whyNotReady(feed: Feed | undefined): true | string {
-  return feed?.state !== 'waiting' || `nothing was read of etcd yet${feed.why === undefined ? '' : `: ${feed.why}`}`
+  return feed?.state !== 'waiting' || waitingText(feed)
 }
 
 /** Before anything was ever read of the cluster nobody knows what exists. */

@@ -3,7 +3,7 @@ import type { JudgeModule } from '../plugin.js'
 import { type Key, keyOfShownPath, shownKey, shownPath } from '../store/key.js'
 import { exportLines, importLines } from '../store/lines.js'
 import type { LockedStore } from '../store/locked.js'
-import { type Feed, StoreError } from '../store/store.js'
+import { StoreError, waitingText } from '../store/store.js'
 import { eachLine } from './lines.js'
 
 const VERBS = ['get', 'put', 'del', 'ls', 'bad', 'import', 'export'] as const
@@ -38,7 +38,8 @@ export async function* kvVerb(
   input: AsyncIterable<Buffer>
 ): AsyncGenerator<string | Buffer> {
   const key = keyOfShownPath(path)
-  if (READING.includes(verb) && store.feed?.state === 'waiting') throw notReady(store.feed)
+  // What a replica lacks before it was ever in step is no sign that etcd lacks it.
+  if (READING.includes(verb) && store.feed?.state === 'waiting') throw new StoreError(waitingText(store.feed))
   switch (verb) {
     case 'get': {
       const entry = store.exact.entry(key) ?? missing(path)
@@ -112,11 +113,6 @@ async function* bad(store: LockedStore, key: Key, judge: string | undefined): As
 function isAtOrBelow(path: Buffer, key: Key): boolean {
   const [text, top] = [path.toString('latin1'), key.map((segment) => `/${segment}`).join('')]
   return text === top || top === '' || text.startsWith(`${top}/`)
-}
-
-/** What a replica lacks before it was ever in step is no sign that etcd lacks it. */
-function notReady({ why }: Feed): StoreError {
-  return new StoreError(`nothing was read of etcd yet${why === undefined ? '' : `: ${why}`}`)
 }
 
 function missing(path: string): never {

@@ -1,13 +1,12 @@
 /** Where the replica of a cluster is that the configuration names no folder for. */
 import { createHash } from 'node:crypto'
-import { existsSync, lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import type { EtcdSource, StoreOptions } from '../plugin.js'
 import { isLocked } from '../store/lock.js'
 import { StoreError } from '../store/store.js'
-
-const WRITABLE_BY_OTHERS = 0o022
+import { isPrivate } from './runtime-folder.js'
 
 /** The folder of a store, as configured: absolute where it is named. */
 export function folderOfStore({ folder, etcd }: Pick<StoreOptions, 'folder' | 'etcd'>): string {
@@ -25,7 +24,7 @@ function replicaFolder({ version, endpoints, path, credentials }: EtcdSource): s
 /** The folder that a server that runs has for the same replica as this process would have in the given one; undefined where none does. */
 export async function runningReplica(folder: string): Promise<string | undefined> {
   const what = basename(folder).slice(`${process.pid}`.length)
-  if (!isOurs(above())) return undefined
+  if (!isPrivate(above(), process.getuid?.())) return undefined
   for (const name of readdirSync(above()).sort()) {
     const other = join(above(), name)
     if (name.endsWith(what) && (await isInUse(other))) return other
@@ -55,7 +54,7 @@ export async function prepareReplicaFolders(): Promise<void> {
   const folder = above()
   try {
     mkdirSync(folder, { mode: 0o700, recursive: true })
-    if (!isOurs(folder))
+    if (!isPrivate(folder, process.getuid?.()))
       throw new StoreError(`${folder} belongs to somebody else, or others can write to it: remove it, or name a folder with \`store DIR\``)
     for (const name of readdirSync(folder)) {
       // Another container may have the same folder, and other numbers of processes.
@@ -79,13 +78,6 @@ export function removeReplicaFolder(folder: string): void {
 
 function above(): string {
   return join(tmpdir(), `skein-replica-${process.getuid?.() ?? 'user'}`)
-}
-
-/** Whether nobody else could have made it, or can write to it. */
-function isOurs(folder: string): boolean {
-  const stat = lstatSync(folder, { throwIfNoEntry: false })
-  if (stat === undefined) return false
-  return stat.isDirectory() && (stat.mode & WRITABLE_BY_OTHERS) === 0 && (process.getuid === undefined || stat.uid === process.getuid())
 }
 
 /** Whether a process has it; not one that is being removed. */

@@ -77,7 +77,8 @@ function fits(folder: string): boolean {
   return Buffer.byteLength(join(folder, 'x'.repeat(NAME_DIGITS + '.sock'.length))) <= MAX_SOCKET_PATH
 }
 
-function isPrivate(folder: string, uid: number | undefined): boolean {
+/** Whether a folder is there that belongs to this user and that nobody else can write to. */
+export function isPrivate(folder: string, uid: number | undefined): boolean {
   const stat = statOf(folder)
   return stat?.isDirectory() === true && (stat.mode & WRITABLE_BY_OTHERS) === 0 && (uid === undefined || stat.uid === uid)
 }

@@ -6,7 +6,7 @@ import { browserRefusal, type KeysGuard, type Refusal, tokenRefusal } from './ke
 import { isFile, type KeysNode, listing, nodeOf } from './keys-node.js'
 import { keyOfUrlPath, readKeysRequest } from './keys-request.js'
 import type { LockedStore } from './locked.js'
-import { StoreError } from './store.js'
+import { StoreError, waitingText } from './store.js'
 
 /** How the keys API is served. */
 export interface KeysOptions extends KeysGuard {
@@ -74,8 +74,7 @@ async function answerKeys(
   // As etcd has it: only PUT and POST have a form in their body.
   const body = method === 'PUT' || method === 'POST' ? await readForm(request, options.bodyTimeoutMs ?? BODY_TIMEOUT_MS) : ''
   const asked = readKeysRequest(method, key, query, body)
-  if (store.feed?.state === 'waiting')
-    return { status: 503, body: { message: `nothing was read of etcd yet${store.feed.why === undefined ? '' : `: ${store.feed.why}`}` } }
+  if (store.feed?.state === 'waiting') return { status: 503, body: { message: waitingText(store.feed) } }
   if (method === 'GET') return get(store, key, asked.recursive)
   if (!options.writable) return refused({ status: 403, reason: 'this store is a replica and read-only: write to the etcd that feeds it' })
   const act = method === 'PUT' ? put : remove

@@ -41,6 +41,11 @@ export interface Feed {
   readonly why: string | undefined
 }
 
+/** Why a replica that waits cannot be read, in words. */
+export function waitingText({ why }: Feed): string {
+  return `nothing was read of etcd yet${why === undefined ? '' : `: ${why}`}`
+}
+
 /** The store is not to be had: in use, torn, foreign, not writable. The message is one line for the operator. */
 export class StoreError extends Error {
   override readonly name = 'StoreError'

@@ -82,7 +82,7 @@ export async function openTables(folder: string): Promise<OpenTables> {
   const fault = faultOfFormat(format)
   if (fault === undefined && kind && meta && entries && dirs && expiries) {
     const isOld = format === FORMAT_WITHOUT_BELOW
-    const below = isOld ? root.openDB<Buffer, Buffer>({ ...binary, name: 'below' }) : table('below')
+    const below = isOld ? openTable({ root }, 'below') : table('below')
     if (below) return { root, entries, dirs, expiries, below, meta, kind, isOld }
   }
   await root.close()
@@ -111,6 +111,19 @@ export function readRevision(tables: Tables): number {
 /** Puts the revision among the writes of a batch. */
 export function writeRevision(tables: Tables, revision: number): void {
   unawaited(tables.meta.put(REVISION, revisionOctets(revision)))
+}
+
+/** Opens a table beside those that every store has, or makes it. */
+export function openTable({ root }: Pick<Tables, 'root'>, name: string): Table {
+  return root.openDB({ ...binary, name })
+}
+
+/** Puts a row among the writes of a batch, or removes it where there is no value; gives by how much there are more. */
+export function putRow(table: Table, key: Buffer, value: Buffer | undefined): 1 | 0 | -1 {
+  const isThere = table.get(key) !== undefined
+  if (value !== undefined) unawaited(table.put(key, value))
+  else if (isThere) unawaited(table.remove(key))
+  return isThere === (value !== undefined) ? 0 : isThere ? -1 : 1
 }
 
 /** For a write inside a batch: the batch's own promise tells of its failure, and this one would end the process. */

@@ -52,11 +52,7 @@ export class BadKeys {
     if (wrong === undefined) this.#bad.delete(name)
     else {
       this.#bad.add(name)
-      this.#tell(
-        problem === undefined
-          ? `the value of ${shownPath(Buffer.from(name, 'latin1'))} ${wrong}`
-          : `the key ${shownPath(Buffer.from(name, 'latin1'))} ${wrong}`
-      )
+      this.#tell(`the ${problem === undefined ? 'value of' : 'key'} ${shownPath(Buffer.from(name, 'latin1'))} ${wrong}`)
     }
     this.#numbers.set('bad', this.#bad.size)
   }

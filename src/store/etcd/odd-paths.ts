@@ -1,7 +1,7 @@
 /** The table of paths of etcd that can be no key: each with why, in words. */
 import { createHash } from 'node:crypto'
 import { MAX_KEY_OCTETS } from '../key.js'
-import { type Table, type Tables, unawaited } from '../tables.js'
+import { openTable, putRow, type Table, type Tables } from '../tables.js'
 
 /** One of them. */
 export interface OddPath {
@@ -13,8 +13,8 @@ export interface OddPath {
 const SEPARATOR = 0
 
 /** Opens the table, of a replica. */
-export function openOdd({ root }: Tables): Table {
-  return root.openDB({ encoding: 'binary', keyEncoding: 'binary', name: 'odd' })
+export function openOdd(tables: Tables): Table {
+  return openTable(tables, 'odd')
 }
 
 /** All there are. */
@@ -32,11 +32,8 @@ export function isOdd(odd: Table, path: Buffer): boolean {
 
 /** Puts a path, or removes it where there is no problem; gives by how much there are more. */
 export function putOdd(odd: Table, path: Buffer, problem: string | undefined): 1 | 0 | -1 {
-  const row = rowOf(path)
-  const isThere = odd.get(row) !== undefined
-  if (problem !== undefined) unawaited(odd.put(row, Buffer.concat([Buffer.from(problem), Buffer.of(SEPARATOR), path])))
-  else if (isThere) unawaited(odd.remove(row))
-  return isThere === (problem !== undefined) ? 0 : isThere ? -1 : 1
+  const value = problem === undefined ? undefined : Buffer.concat([Buffer.from(problem), Buffer.of(SEPARATOR), path])
+  return putRow(odd, rowOf(path), value)
 }
 
 /** LMDB takes no longer key. */

@@ -2,7 +2,7 @@ import { BelowCounts } from '../below.js'
 import { storeFailure } from '../failure.js'
 import { foldedOctets, isBelow, type Key, keyOfOctets, spelledOctets, subtreeEnd } from '../key.js'
 import { expiresOf, readStored, writeStored } from '../record.js'
-import { readRevision, type Table, unawaited, writeRevision } from '../tables.js'
+import { putRow, readRevision, unawaited, writeRevision } from '../tables.js'
 import type { EtcdEntry, EtcdEvent, Position } from './client.js'
 import { etcdPathOfKey, keyOfEtcdPath } from './etcd-path.js'
 import { type Mark, type Recent, readReplicaMark, writeReplicaMark } from './mark.js'
@@ -255,8 +255,8 @@ export class ReplicaStore {
   #put(key: Key, entry: EtcdEntry | undefined, counts: BelowCounts): 1 | 0 | -1 {
     const { entries, lives } = this.#tables
     const spelled = spelledOctets(key)
-    put(lives, spelled, entry?.lease === undefined ? undefined : Buffer.from(entry.lease))
-    const grown = put(entries, spelled, entry && recordOf(entry))
+    putRow(lives, spelled, entry?.lease === undefined ? undefined : Buffer.from(entry.lease))
+    const grown = putRow(entries, spelled, entry && recordOf(entry))
     if (grown !== 0) counts.change(spelled, grown)
     return grown
   }
@@ -296,14 +296,6 @@ function putting(entries: readonly EtcdEntry[]): Stage {
 
 function removing(paths: readonly Buffer[]): Stage {
   return new Map(paths.map((path) => [nameOf(path), { path, entry: undefined }]))
-}
-
-/** Puts or removes a row; gives by how much there are more. */
-function put(table: Table, key: Buffer, value: Buffer | undefined): 1 | 0 | -1 {
-  const isThere = table.get(key) !== undefined
-  if (value !== undefined) unawaited(table.put(key, value))
-  else if (isThere) unawaited(table.remove(key))
-  return isThere === (value !== undefined) ? 0 : isThere ? -1 : 1
 }
 
 function recordOf({ created, modified, value, lease, expires }: EtcdEntry): Buffer {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { checkFile, prepareFolder, STORE_FILE } from '../folder.js'
 import { StoreError } from '../store.js'
-import { makeStore, openTables, readRevision, type Table, type Tables, writeMark } from '../tables.js'
+import { makeStore, openTable, openTables, readRevision, type Table, type Tables, writeMark } from '../tables.js'
 import { openOdd } from './odd-paths.js'
 
 /** The tables of a replica. */
@@ -12,8 +12,6 @@ export interface ReplicaTables extends Tables {
   /** See `odd-paths.ts`. */
   readonly odd: Table
 }
-
-const binary = { encoding: 'binary', keyEncoding: 'binary' } as const
 
 /** Opens the replica in a folder whose lock the process holds, or makes it. Throws StoreError where something else is there. */
 export async function openReplicaTables(folder: string): Promise<ReplicaTables> {
@@ -29,5 +27,5 @@ export async function openReplicaTables(folder: string): Promise<ReplicaTables> 
     }
     await writeMark(tables, 'replica')
   }
-  return { ...tables, lives: tables.root.openDB({ ...binary, name: 'lives' }), odd: openOdd(tables) }
+  return { ...tables, lives: openTable(tables, 'lives'), odd: openOdd(tables) }
 }

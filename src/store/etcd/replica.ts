@@ -75,6 +75,11 @@ export class Replica {
     this.#contact = store.mark?.contact ?? 0
   }
 
+  /** Aborted when it is to end. */
+  get closing(): AbortSignal {
+    return this.#closing.signal
+  }
+
   /** Whether it has all that the cluster has. */
   get isInStep(): boolean {
     return this.#inStepSince !== undefined
