@@ -7,12 +7,11 @@
 import type { Config, Schema } from './corefile/schema.js'
 import type { HttpPlace } from './http/place.js'
 import type { Message } from './message/message.js'
-import type { Rcode } from './message/registry.js'
+import type { ResourceRecord } from './message/record.js'
+import type { Rcode, RRType } from './message/registry.js'
 import type { MetricsRegistry } from './metrics.js'
 import type { Fact, Query } from './query.js'
-import type { EtcdSource } from './store/etcd/source.js'
-import type { Key } from './store/key.js'
-import type { Entry, Feed } from './store/store.js'
+import type { Store, StoreChange, StoreOptions, StoreTrace } from './store/interface.js'
 
 export { ConfigError, type Directive, type Place, shown } from './corefile/directive.js'
 export type { Config, Schema } from './corefile/schema.js'
@@ -42,6 +41,7 @@ export { asksForRecords, isMetaType, type Rcode, type RRClass, type RRType, type
 export type { Counter, HistogramValue, MetricFamily, MetricSample, MetricsRegistry } from './metrics.js'
 export { type Client, type Fact, fact, type Query, type ReplyParts, shownAddress } from './query.js'
 export type { EtcdSource, EtcdTls } from './store/etcd/source.js'
+export type { JudgeModule, Reading, Store, StoreChange, StoreOptions, StoreTrace } from './store/interface.js'
 export { fold, type Key, keyOfPath, shownKey } from './store/key.js'
 export { type Entry, type Feed, waitingText } from './store/store.js'
 export { readUpstream, type Upstream, upstreamAt } from './upstream/address.js'
@@ -151,6 +151,8 @@ export interface Reach {
   readonly answers?: false
   /** The servers that it asks, each for names in these zones, or in `zones`. */
   readonly asks?: readonly { readonly address: string; readonly port: number; readonly zones?: readonly string[] }[]
+  /** What `start` will make that stays, each in words that follow on "the start": `makes a key for example.org. in ./keys`. */
+  readonly makes?: readonly string[]
   /** Where it listens by itself, over TCP; `needed` where it does not start without. */
   readonly listens?: readonly { readonly address: string; readonly port: number; readonly needed?: boolean }[]
 }
@@ -159,6 +161,8 @@ export interface Reach {
 export interface Host {
   /** Reads a file named in the configuration; relative paths hang on the Corefile's folder, or on what `root` says. */
   readFile(path: string): MaybePromise<Buffer>
+  /** The names of what a folder of the configuration holds, sorted; none where it is missing. A reload notices where they change. */
+  readFolder(path: string): MaybePromise<readonly string[]>
   /** The absolute path of one named in the configuration. */
   resolvePath(path: string): string
   /** Lines carry the plugin's name. */
@@ -235,59 +239,6 @@ export function shuffle<T>(list: T[], random: Random): T[] {
     list[other] = item
   }
   return list
-}
-
-/** How the service store is opened; equal in all users of one folder. */
-export interface StoreOptions {
-  /** A path of the configuration; a temporary one where it is left out, which needs `etcd`. */
-  readonly folder: string | undefined
-  /** Where the v2 keys API listens: `ADDRESS:PORT`, `unix:PATH` or `off`; what other users say, where left out. */
-  readonly api?: string | undefined
-  /** What a client of the API must show as bearer token. */
-  readonly token?: string | undefined
-  /** The cluster that feeds it, so that nobody else writes it; what other users say, where left out. */
-  readonly etcd?: EtcdSource | undefined
-  /** The URL of a module with a {@link JudgeModule}: whoever looks for values that are no use asks that. */
-  readonly judge?: string | undefined
-}
-
-/** Knows what values are to be. */
-export interface JudgeModule {
-  /** What is wrong with a value, in words that follow on "the value of KEY"; undefined where it is right. */
-  readonly problemOf: (value: Buffer) => string | undefined
-}
-
-/** A reader of the service store. Not to be read before `start`. */
-export interface Store {
-  /** Starts the look-ups of one query, which remember what they have read. */
-  read(): Reading
-  /** Calls `changed` after each change at or below `key`; returns what ends it. */
-  watch(key: Key, changed: (change: StoreChange) => void): () => void
-  /** Undefined where nothing feeds it: then what is read is what is true. */
-  readonly feed?: Feed | undefined
-}
-
-/** One change of the store. */
-export interface StoreChange {
-  /** Undefined where they are too many, or where what all of them are worth has changed. */
-  readonly keys: readonly Key[] | undefined
-  readonly revision: number
-  /** Hashes of the keys and of all their ancestors: an answer that has read one of them may be wrong now. */
-  readonly hashes: readonly number[]
-}
-
-/** Hashes of the subtrees of the store that something rests on, and the revision at which they were read. */
-export interface StoreTrace {
-  readonly reads: readonly number[]
-  readonly revision: number
-}
-
-/** Look-ups that leave a trace. */
-export interface Reading extends StoreTrace {
-  /** The entries at a key and below it, in key order; the first `limit` of them where given. */
-  subtree(key: Key, limit?: number): Entry[]
-  at(key: Key): Entry[]
-  has(key: Key): boolean
 }
 
 /** What a shared thing is made of. */
@@ -367,6 +318,39 @@ export interface NotReady {
 
 /** Asks the layers of each server block whether they can answer. */
 export const readiness: Offer<() => readonly NotReady[]> = { name: 'readiness', scope: 'process' }
+
+/** What is known of a name, for whoever proves what is not there. */
+export interface KnownName {
+  /**
+   * The types of the records at the name: it may tell of some that turn out not to be there, and leaves none out. CNAME where the name
+   * has one, and then not what that leads to. Empty where there are names below it alone; undefined where it does not exist.
+   */
+  readonly types: readonly RRType[] | undefined
+  /** What of the store that rests on. */
+  readonly reads: readonly number[]
+}
+
+/** Names of zones for which nobody else is asked. */
+export interface NamesKnown {
+  /** Canonical. */
+  readonly zones: readonly string[]
+  /** Of a canonical name in one of the zones. Throws where the store cannot be read. */
+  at(name: string): KnownName
+}
+
+/** Which types exist at names of a zone, by whoever answers for it with data of its own. */
+export const namesKnown: Offer<NamesKnown> = { name: 'names-known' }
+
+/** A zone below which somebody else answers than for what is above. */
+export interface ZoneCut {
+  /** Its apex, canonical. */
+  readonly apex: string
+  /** The DS records that stand above the cut; none where the zone is not signed, or nobody knows. */
+  readonly ds: readonly ResourceRecord[]
+}
+
+/** Where zones are cut from those above, at this moment. */
+export const zoneCuts: Offer<() => readonly ZoneCut[]> = { name: 'zone-cuts', scope: 'process' }
 
 /** The zones that a plugin answers for with data of its own. */
 export const zonesServed: Offer<readonly string[]> = { name: 'zones-served' }

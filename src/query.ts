@@ -61,6 +61,8 @@ export interface ReplyParts {
   readonly why?: string
   /** What went wrong, for the log; the client does not see it. */
   readonly problem?: string
+  /** Whether the client is told that its CO flag was understood. */
+  readonly compactOk?: boolean
 }
 
 /** Everything about a query that a plugin may change for the layers after it. */
@@ -200,6 +202,11 @@ export class Query {
   /** The DO bit (RFC 3225). */
   get dnssecOk(): boolean {
     return this.edns?.dnssecOk ?? false
+  }
+
+  /** The CO flag beside DO (RFC 9824 §5.1): whether NXDOMAIN may go with a compact denial. */
+  get compactOk(): boolean {
+    return this.edns?.compactOk ?? false
   }
 
   /** Whether the asker understands the AD bit (RFC 6840 §5.8). */

@@ -204,7 +204,7 @@ function clear({ success, denial }: Kept): void {
 
 /** Equal for equal questions that have the same answer. */
 function variantOf(query: Query, isInside: boolean): number {
-  return (query.dnssecOk ? 1 : 0) | (query.cd ? 2 : 0) | (isInside ? 4 : 0)
+  return (query.dnssecOk ? 1 : 0) | (query.cd ? 2 : 0) | (isInside ? 4 : 0) | (query.compactOk ? 8 : 0)
 }
 
 /** An answer to a question with a client's network may hold for that network alone (RFC 7871 §7.3). */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { ConfigError, type Directive } from '../corefile/directive.js'
 import { reasonOf } from '../corefile/outside.js'
@@ -64,6 +64,17 @@ export class PluginHost implements Host {
     }
   }
 
+  async readFolder(path: string): Promise<readonly string[]> {
+    const absolute = this.resolvePath(path)
+    try {
+      const names = await namesIn(absolute)
+      this.#scope.noteFile({ path: absolute, hash: names && hashOfNames(names), directive: this.#directive })
+      return names ?? []
+    } catch (error) {
+      throw new ConfigError(`${this.#directive.name}: cannot read ${path}: ${reasonOf(error)}`, this.#directive.at, { cause: error })
+    }
+  }
+
   store(options: StoreOptions): Store {
     const api = options.api?.startsWith('unix:') ? `unix:${this.resolvePath(options.api.slice('unix:'.length))}` : options.api
     const folder = options.folder === undefined ? undefined : this.resolvePath(options.folder)
@@ -102,6 +113,33 @@ export class PluginHost implements Host {
 /** Of the contents of a file. */
 export function hashOf(octets: Uint8Array): string {
   return createHash('sha256').update(octets).digest('hex')
+}
+
+/** The hash of what is at a path now: of a file's contents, or a folder's names; undefined where nothing can be read there. */
+export async function hashAt(path: string): Promise<string | undefined> {
+  try {
+    return hashOf(await readFile(path))
+  } catch {
+    // It is a folder, or cannot be read; both is told by what comes of this.
+    return namesIn(path).then(
+      (names) => names && hashOfNames(names),
+      () => undefined
+    )
+  }
+}
+
+/** The names in a folder, sorted; undefined where it is missing. */
+async function namesIn(path: string): Promise<readonly string[] | undefined> {
+  try {
+    return (await readdir(path)).sort()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+function hashOfNames(names: readonly string[]): string {
+  return hashOf(Buffer.from(names.join('\0')))
 }
 
 /** What is made in the main thread, as a worker gets it. */

@@ -101,10 +101,11 @@ export interface Generation {
   readonly scopes: readonly BlockScope[]
 }
 
-/** A file that a directive has read. */
+/** A file or folder that a directive has read. */
 export interface ReadFile {
   readonly path: string
-  readonly hash: string
+  /** Undefined for a folder that was missing. */
+  readonly hash: string | undefined
   readonly directive: Directive
 }
 

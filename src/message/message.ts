@@ -74,6 +74,8 @@ export interface MessageParts {
   readonly why?: string | undefined
   /** What went wrong, for the log; the client does not see it. */
   readonly problem?: string | undefined
+  /** Whether it tells the client that its CO flag was understood (RFC 9824 §5.1). */
+  readonly compactOk?: boolean | undefined
 }
 
 const NONE: readonly ResourceRecord[] = []
@@ -89,7 +91,7 @@ export class Message {
   /** The header's bits, with the lower four of the rcode. */
   readonly flags: number
   readonly why: string | undefined
-  readonly #about: Pick<MessageParts, 'problem' | 'extendedErrors'>
+  readonly #about: Pick<MessageParts, 'problem' | 'extendedErrors' | 'compactOk'>
   readonly #origin: Origin | undefined
   readonly #parts: Partial<MessageParts> | undefined
   #rcode: Rcode | undefined
@@ -148,6 +150,11 @@ export class Message {
     return this.#about.problem
   }
 
+  /** Whether it tells the client that its CO flag was understood (RFC 9824 §5.1). */
+  get compactOk(): boolean {
+    return this.#about.compactOk === true
+  }
+
   get extendedErrors(): readonly ExtendedError[] {
     return this.#about.extendedErrors ?? NO_ERRORS
   }
@@ -203,6 +210,7 @@ export class Message {
       origin: this.origin,
       why: this.why,
       problem: this.problem,
+      compactOk: this.compactOk,
       ...changes
     })
   }

@@ -8,10 +8,11 @@
  * | 4 | how many TTLs |
  * | 6 | how many numbers the table of address sets has |
  * | 8 | rcode |
- * | 10 | 1 where a name in rdata points into the question |
+ * | 10 | 1 where the client is told that its CO flag was understood |
+ * | 11 | 1 where a name in rdata points into the question |
  * | 12 | the message without OPT, its ID 0 and its question in lower case; the options; where each TTL stands; the sets |
  *
- * and a set is how many addresses it has, how many octets each has, and where each stands. All numbers have 16 bits.
+ * and a set is how many addresses it has, how many octets each has, and where each stands. All numbers but the two at 10 have 16 bits.
  */
 import { addressSets, type ShuffleSource } from './address-sets.js'
 import { type ExtendedError, extendedErrorsIn, Message, type Origin } from './message.js'
@@ -54,7 +55,8 @@ function packed(question: Question, reply: Message): Uint8Array | undefined {
   writer.count(10, additional.length)
   put16(0, writer.at)
   put16(8, rcode)
-  put16(10, writer.pointsToQuestion ? 1 : 0)
+  block[10] = reply.compactOk ? 1 : 0
+  block[11] = writer.pointsToQuestion ? 1 : 0
   let at = putOptions(PREFIX + writer.at, reply)
   if (at === 0) return undefined
   put16(4, starts.length)
@@ -199,6 +201,10 @@ export class PackedReply extends Message {
     const { optionOctets } = this
     for (let i = 0; i < optionOctets; i++) to[at + i] = this.#block[start + i]!
     return at + optionOctets
+  }
+
+  override get compactOk(): boolean {
+    return this.#block[this.#at + 10] === 1
   }
 
   override get rcode(): Rcode {

@@ -12,6 +12,8 @@ export class Edns {
   readonly size: number
   readonly version: number
   readonly dnssecOk: boolean
+  /** The CO flag (RFC 9824 §5.1), which means something beside DO alone. */
+  readonly compactOk: boolean
   /** The upper eight bits of the rcode. */
   readonly extendedRcode: number
   readonly #source: Source
@@ -25,6 +27,7 @@ export class Edns {
     this.extendedRcode = octets[fixed + 4]!
     this.version = octets[fixed + 5]!
     this.dnssecOk = (octets[fixed + 6]! & 0x80) !== 0
+    this.compactOk = (octets[fixed + 6]! & 0xc0) === 0xc0
     this.#source = source
     this.#start = fixed + 10
     this.#end = end

@@ -39,6 +39,8 @@ interface RecordOf<T, R> {
   readonly class?: RRClass
   /** Seconds, below 2^31. */
   readonly ttl: number
+  /** The TTL as it is configured, where `ttl` is less for the moment: what a signature is made with (RFC 4034 §3.1.4). */
+  readonly originalTtl?: number
   readonly rdata: R
 }
 
@@ -50,8 +52,15 @@ export type ResourceRecord =
 
 /** The record with another TTL. One that was read from a message gives its parts when asked for, so that a spread would lose them. */
 export function withTtl(record: ResourceRecord, ttl: number): ResourceRecord {
-  const { owner, type, rdata } = record
-  return { owner, type, ttl, rdata, ...(record.class !== undefined && { class: record.class }) } as ResourceRecord
+  const { owner, type, rdata, class: klass, originalTtl = record.ttl } = record
+  return {
+    owner,
+    type,
+    ttl,
+    rdata,
+    ...(klass !== undefined && { class: klass }),
+    ...(ttl < originalTtl && { originalTtl })
+  } as ResourceRecord
 }
 
 /** The TTL of RFC 2181 §8: a value with the top bit set counts as 0. */

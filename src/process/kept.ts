@@ -1,8 +1,7 @@
 /** What of the running server a reload can keep: the server blocks that say the same, and what rests on parts that do. */
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import type { Configured } from '../chain/build.js'
-import { hashOf } from '../chain/host.js'
+import { hashAt } from '../chain/host.js'
 import type { BlockScope } from '../chain/scope.js'
 import type { Directive } from '../corefile/directive.js'
 import type { ServerBlock } from '../corefile/parser.js'
@@ -72,8 +71,7 @@ function bound(directives: readonly Directive[]): unknown {
 
 async function hasSameFiles({ files }: BlockScope): Promise<boolean> {
   for (const { path, hash } of files) {
-    const octets = await readFile(path).catch(() => undefined)
-    if (octets === undefined || hashOf(octets) !== hash) return false
+    if ((await hashAt(path)) !== hash) return false
   }
   return true
 }

@@ -1,7 +1,6 @@
 /** Reloads: at a signal, when files change, when a command asks. */
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
-import { hashOf } from '../chain/host.js'
+import { hashAt } from '../chain/host.js'
 import type { ProcessServices } from '../chain/scope.js'
 import { thrownText } from '../message/one-line.js'
 import { reloadEvery } from '../plugin.js'
@@ -137,8 +136,8 @@ export class Reloader {
 async function stateOf(configuration: Configuration, { instance }: RunningServer): Promise<string> {
   const hash = configurationHash(configuration)
   for (const { path, hash: before } of instance.blocks.flatMap(({ scope }) => scope.files)) {
-    const octets = await readFile(path).catch(() => undefined)
-    if (octets === undefined || hashOf(octets) !== before) return `${hash} ${path} ${octets === undefined ? '' : hashOf(octets)}`
+    const now = await hashAt(path)
+    if (now !== before) return `${hash} ${path} ${now ?? ''}`
   }
   return hash
 }

@@ -28,6 +28,7 @@ export interface Written {
 }
 
 const DO = 0x8000
+const CO = 0x4000
 const OPT_OCTETS = 11
 
 const writer = new Writer()
@@ -83,7 +84,7 @@ function replay(query: Query, reply: PackedReply, out: Outgoing, limit: number, 
     put16(octets, at + 1, TYPE_OPT)
     put16(octets, at + 3, Math.max(PLAIN_UDP_SIZE, udpSize))
     put16(octets, at + 5, 0)
-    put16(octets, at + 7, query.dnssecOk ? DO : 0)
+    put16(octets, at + 7, ednsFlags(query, reply))
     put16(octets, at + 9, reply.optionOctets)
     at = reply.copyOptionsTo(octets, at + OPT_OCTETS)
   }
@@ -163,9 +164,14 @@ function isGlue(reply: Message, { owner, type }: ResourceRecord): boolean {
   return reply.authority.some((record) => record.type === 'NS' && isWithin(name, record.owner.toLowerCase()))
 }
 
+/** DO and CO, of those that the query has: CO where the reply minds it. */
+function ednsFlags(query: Query, reply: Message): number {
+  return query.dnssecOk ? (reply.compactOk && query.compactOk ? DO | CO : DO) : 0
+}
+
 function writeOpt(query: Query, reply: Message, rcode: number, udpSize: number): void {
   const size = Math.max(PLAIN_UDP_SIZE, udpSize)
-  const flags = query.dnssecOk ? DO : 0
+  const flags = ednsFlags(query, reply)
   // A reason must not push an answer out: without room for it the plain record goes, for which room was kept.
   if (!writer.opt(size, rcode, flags, errorOptions(rcode === 0 ? reply.extendedErrors : reasonsOf(reply))))
     writer.opt(size, rcode, flags, [])
