@@ -15,6 +15,10 @@ import type { Store, StoreChange, StoreOptions, StoreTrace } from './store/inter
 
 export { ConfigError, type Directive, type Place, shown } from './corefile/directive.js'
 export type { Config, Schema } from './corefile/schema.js'
+export { generateKeyPair, type KeyTexts, keyPairNames, readKeyPair } from './dnssec/key-file.js'
+export { makeKeyFile } from './dnssec/key-folder.js'
+export { KeyProblem } from './dnssec/key-problem.js'
+export { ZoneKey } from './dnssec/zone-key.js'
 export { type HttpEnd, type HttpPage, type HttpReply, openHttp } from './http/page.js'
 export { HTTP_ADDRESS, type HttpPlace, httpPlace } from './http/place.js'
 export { ipv4Octets, ipv4Text, ipv6Octets, ipv6Text } from './message/address.js'
