@@ -82,6 +82,6 @@ export function canonicalRecords({ owner, type, records, originalTtl }: RRset): 
 }
 
 function sorted(rdatas: Uint8Array[]): Uint8Array[] {
-  rdatas.sort(Buffer.compare)
+  rdatas.sort((a, b) => Buffer.compare(a, b))
   return rdatas.filter((rdata, i) => i === 0 || Buffer.compare(rdata, rdatas[i - 1]!) !== 0)
 }

@@ -13,6 +13,7 @@ import {
   thrownText,
   type ZoneKey
 } from 'skein/plugin'
+import { allHere } from './all-here.js'
 import type { Counts } from './numbers.js'
 import { canonicalRecords, type RRset } from './rrset.js'
 import type { SignedZone } from './zone.js'
@@ -86,8 +87,8 @@ export class Signatures {
   }
 
   #make(key: string, records: Uint8Array, rrset: RRset, zone: SignedZone, now: number, counts: Counts): MaybePromise<Kept> {
-    const underWay = this.#making.askers(key) > 0
-    if (underWay) return this.#making.ask(key, () => Promise.reject(new SigningProblem('nothing is under way')))
+    // The same is being made: there is nothing to ask for.
+    if (this.#making.askers(key) > 0) return this.#making.ask(key, never)
     const endsAt = now + VALID_MS
     const renewAt = endsAt - RENEWED_MS - this.#parts.random.below(JITTER_MS)
     const finish = (rdatas: readonly Uint8Array[]): Kept => {
@@ -96,8 +97,8 @@ export class Signatures {
       return kept
     }
     const signed = zone.signersOf(rrset.type).map((signer) => this.#sign(signer, records, rrset, now, counts))
-    if (signed.every(isHere)) return finish(signed)
-    return this.#making.ask(key, () => Promise.all(signed).then(finish))
+    const all = allHere(signed)
+    return isPromiseLike(all) ? this.#making.ask(key, async () => finish(await all)) : finish(all)
   }
 
   #sign(signer: ZoneKey, records: Uint8Array, rrset: RRset, now: number, counts: Counts): MaybePromise<Uint8Array> {
@@ -107,17 +108,18 @@ export class Signatures {
       if (this.#parts.verified > 0 && this.#parts.random.below(100) < this.#parts.verified) verify(signer, octets, signature, counts)
       return Buffer.concat([head, signature])
     }
+    const failed = (error: unknown): never => {
+      counts.failures++
+      throw new SigningProblem(`the key ${signer.name} cannot sign: ${thrownText(error)}`, { cause: error })
+    }
     try {
       const signature = signer.sign(octets)
-      return isPromiseLike(signature) ? signature.then(done).catch((error: unknown) => failed(signer, error, counts)) : done(signature)
+      return isPromiseLike(signature) ? signature.then(done).catch(failed) : done(signature)
     } catch (error) {
-      return failed(signer, error, counts)
+      // Late like that of a key which signs elsewhere: whoever waits for several then waits for all.
+      return Promise.reject(error as Error).catch(failed)
     }
   }
-}
-
-function isHere(value: MaybePromise<Uint8Array>): value is Uint8Array {
-  return !isPromiseLike(value)
 }
 
 function verify(signer: ZoneKey, octets: Uint8Array, signature: Uint8Array, counts: Counts): void {
@@ -126,9 +128,8 @@ function verify(signer: ZoneKey, octets: Uint8Array, signature: Uint8Array, coun
   if (!isGood) throw new Error('what it has signed does not verify')
 }
 
-function failed(signer: ZoneKey, error: unknown, counts: Counts): never {
-  counts.failures++
-  throw new SigningProblem(`the key ${signer.name} cannot sign: ${thrownText(error)}`, { cause: error })
+function never(): Promise<Kept> {
+  return Promise.reject(new SigningProblem('nothing is under way'))
 }
 
 /** The records whole where they are few octets, else their hash, so that what is kept is small. */

@@ -112,8 +112,7 @@ export class Signer {
   }
 
   #dsAt(zone: SignedZone, name: string): readonly ResourceRecord[] | undefined {
-    const ds = this.#names.cutsIn(zone).find(({ apex, ds }) => apex === name && ds.length > 0)?.ds
-    return ds ?? this.#zones.find(({ apex }) => apex === name && apex !== zone.apex)?.ds
+    return this.#names.cutsIn(zone).find(({ apex, ds }) => apex === name && ds.length > 0)?.ds
   }
 
   #answered(query: Query, zone: SignedZone, reply: Reply, next: Next): MaybePromise<Reply> {
