@@ -37,6 +37,8 @@ export class ZoneKey {
   readonly name: string
   /** Validators may not trust its algorithm: it rests on SHA-1. */
   readonly isWeak: boolean
+  /** Whether it signs in the thread pool. */
+  readonly signsLater: boolean
   readonly #algorithm: Algorithm
   readonly #public: KeyObject
   readonly #private: SignKeyObjectInput
@@ -49,6 +51,7 @@ export class ZoneKey {
     this.algorithm = algorithm.number
     this.mnemonic = algorithm.name
     this.isWeak = algorithm.isWeak
+    this.signsLater = algorithm.isPooled
     this.rdata = Uint8Array.from([flags >> 8, flags & 0xff, PROTOCOL, algorithm.number, ...publicKey])
     this.tag = keyTag(this.rdata)
     this.name = `K${fileName(zone)}+${String(algorithm.number).padStart(3, '0')}+${String(this.tag).padStart(5, '0')}`
