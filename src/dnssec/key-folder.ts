@@ -1,6 +1,6 @@
 /** Where key pairs lie: writing a new one into a folder so that no reader ever meets half of it. */
 import { chmodSync, closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { oneLine } from '../message/one-line.js'
 import { generateKeyPair, type KeyTexts } from './key-file.js'
 import { KeyProblem } from './key-problem.js'
@@ -29,7 +29,7 @@ export async function makeKey(folder: string, zone: string, algorithm: number | 
   for (;;) {
     const made = await generateKeyPair(zone, algorithm, flags)
     try {
-      mkdirSync(folder, { recursive: true, mode: 0o700 })
+      makeFolder(folder)
       if (writePair(folder, made)) return made
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
@@ -37,6 +37,13 @@ export async function makeKey(folder: string, zone: string, algorithm: number | 
       throw new KeyProblem(`cannot write ${oneLine(join(folder, made.name))}: ${REASONS[code] ?? code}`)
     }
   }
+}
+
+/** Makes a folder where it is missing, for this user alone, with what is missing above it. */
+function makeFolder(folder: string): void {
+  const first = mkdirSync(folder, { recursive: true, mode: 0o700 })
+  if (first === undefined) return
+  for (let path = resolve(folder); path.length >= resolve(first).length; path = dirname(path)) syncFolder(dirname(path))
 }
 
 /** Writes both files, the private one first: a pair is known by both. False where one of that name is there already. */
