@@ -19,7 +19,14 @@ export const packages = {
   curl: 'curl',
   strace: 'strace',
   python3: 'python3',
-  openssl: 'openssl'
+  openssl: 'openssl',
+  'dnssec-keygen': 'bind9-utils',
+  'dnssec-dsfromkey': 'bind9-utils',
+  'dnssec-signzone': 'bind9-utils',
+  'dnssec-verify': 'bind9-utils',
+  drill: 'ldnsutils',
+  'ldns-keygen': 'ldnsutils',
+  faketime: 'faketime'
 }
 
 const policyFile = '/usr/sbin/policy-rc.d'

@@ -17,7 +17,14 @@ export const toolNames = [
   'curl',
   'strace',
   'python3',
-  'openssl'
+  'openssl',
+  'dnssec-keygen',
+  'dnssec-dsfromkey',
+  'dnssec-signzone',
+  'dnssec-verify',
+  'drill',
+  'ldns-keygen',
+  'faketime'
 ] as const
 
 /** One of the programs that tests ask. */
