@@ -15,9 +15,14 @@ import type { Store, StoreChange, StoreOptions, StoreTrace } from './store/inter
 
 export { ConfigError, type Directive, type Place, shown } from './corefile/directive.js'
 export type { Config, Schema } from './corefile/schema.js'
+export { generateKeyPair, type KeyTexts, keyPairNames, readKeyPair } from './dnssec/key-file.js'
+export { makeKeyFile } from './dnssec/key-folder.js'
+export { KeyProblem } from './dnssec/key-problem.js'
+export { ZoneKey } from './dnssec/zone-key.js'
 export { type HttpEnd, type HttpPage, type HttpReply, openHttp } from './http/page.js'
 export { HTTP_ADDRESS, type HttpPlace, httpPlace } from './http/place.js'
 export { ipv4Octets, ipv4Text, ipv6Octets, ipv6Text } from './message/address.js'
+export { canonicalRdata } from './message/canonical.js'
 export type { ExtendedError, Message, Origin } from './message/message.js'
 export {
   canonicalName,
@@ -37,7 +42,7 @@ export { PackedReply, type PackedSource, pack } from './message/packed.js'
 export type { Question } from './message/question.js'
 export { reasonsOf } from './message/reasons.js'
 export { type ResourceRecord, withTtl, writtenOnce } from './message/record.js'
-export { asksForRecords, isMetaType, type Rcode, type RRClass, type RRType, typeNumber } from './message/registry.js'
+export { asksForRecords, isMetaType, type Rcode, type RRClass, type RRType, typeName, typeNumber } from './message/registry.js'
 export type { Counter, HistogramValue, MetricFamily, MetricSample, MetricsRegistry } from './metrics.js'
 export { type Client, type Fact, fact, type Query, type ReplyParts, shownAddress } from './query.js'
 export type { EtcdSource, EtcdTls } from './store/etcd/source.js'
@@ -350,7 +355,7 @@ export interface ZoneCut {
 }
 
 /** Where zones are cut from those above, at this moment. */
-export const zoneCuts: Offer<() => readonly ZoneCut[]> = { name: 'zone-cuts', scope: 'process' }
+export const zoneCuts: Offer<() => readonly ZoneCut[]> = { name: 'zone-cuts' }
 
 /** The zones that a plugin answers for with data of its own. */
 export const zonesServed: Offer<readonly string[]> = { name: 'zones-served' }

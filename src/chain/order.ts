@@ -45,6 +45,7 @@ export const BUILT_IN: readonly string[] = [
   'cache',
   'chaos',
   'debug',
+  'dnssec',
   'errors',
   'etcd-backend',
   'forward',

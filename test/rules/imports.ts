@@ -8,7 +8,7 @@ await init()
 export const order = [
   ['message'],
   ['query'],
-  ['corefile', 'http', 'metrics', 'reply', 'store', 'upstream'],
+  ['corefile', 'dnssec', 'http', 'metrics', 'reply', 'store', 'upstream'],
   ['plugin'],
   ['chain'],
   ['route'],

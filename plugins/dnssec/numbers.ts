@@ -1,0 +1,95 @@
+/** What is counted, by where clients have asked. */
+import type { Client, Host, MetricFamily, MetricSample } from 'skein/plugin'
+
+/** Beyond so many places that were asked at the rest is counted as one. */
+const MOST_SERVERS = 100
+
+/** The counts of one of our endpoints. */
+export interface Counts {
+  readonly server: string
+  hits: number
+  misses: number
+  failures: number
+  readonly verified: { good: number; bad: number }
+}
+
+/** The numbers of one signer: plain ones, which become labels when somebody scrapes. */
+export class Numbers {
+  readonly #size: () => number
+  readonly #counts: Counts[] = []
+
+  constructor(size: () => number) {
+    this.#size = size
+  }
+
+  /** The counts of where a client has asked. */
+  of({ endpoint, local }: Client): Counts {
+    const server = endpoint ?? local
+    for (const counts of this.#counts) if (counts.server === server) return counts
+    if (this.#counts.length > MOST_SERVERS) return this.#counts[MOST_SERVERS]!
+    const name = this.#counts.length < MOST_SERVERS ? server : 'other'
+    const counts = { server: name, hits: 0, misses: 0, failures: 0, verified: { good: 0, bad: 0 } }
+    this.#counts.push(counts)
+    return counts
+  }
+
+  /** One sample for each place that was asked at; `type` is a further label. */
+  each(value: (counts: Counts) => number, type: readonly string[] = []): MetricSample[] {
+    return this.#counts.map((counts) => ({ labels: [`dns://${counts.server}`, ...type], value: value(counts) }))
+  }
+
+  /** The signatures that are kept, which belong to all places; told once. */
+  entries(): MetricSample[] {
+    return [{ labels: [`dns://${this.#counts[0]?.server ?? ''}`, 'signature'], value: this.#size() }]
+  }
+}
+
+/** Has the numbers of a signer told with those of all others, until what is returned is called. */
+export async function telling(numbers: Numbers, host: Host): Promise<() => Promise<void>> {
+  const all = await host.shared(
+    'dnssec/numbers',
+    () => {
+      const value = new Set<Numbers>()
+      return { value, close: host.metrics.collect(() => families([...value])) }
+    },
+    'thread'
+  )
+  all.value.add(numbers)
+  return async () => {
+    all.value.delete(numbers)
+    await all.release()
+  }
+}
+
+function families(all: readonly Numbers[]): MetricFamily[] {
+  const counter = (name: string, help: string, value: (counts: Counts) => number): MetricFamily => ({
+    name,
+    type: 'counter',
+    help,
+    labels: ['server'],
+    samples: all.flatMap((numbers) => numbers.each(value))
+  })
+  return [
+    {
+      name: 'coredns_dnssec_cache_entries',
+      type: 'gauge',
+      help: 'Signatures that are kept.',
+      labels: ['server', 'type'],
+      samples: all.flatMap((numbers) => numbers.entries()),
+      // Each thread has its own.
+      isPerThread: true
+    },
+    counter('coredns_dnssec_cache_hits_total', 'RRsets whose signatures were kept.', ({ hits }) => hits),
+    counter('coredns_dnssec_cache_misses_total', 'RRsets that had to be signed.', ({ misses }) => misses),
+    counter('skein_dnssec_failures_total', 'Signings that failed.', ({ failures }) => failures),
+    {
+      name: 'skein_dnssec_verified_total',
+      type: 'counter',
+      help: 'Signatures that were verified before they were sent.',
+      labels: ['server', 'result'],
+      samples: all.flatMap((numbers) =>
+        (['good', 'bad'] as const).flatMap((result) => numbers.each(({ verified }) => verified[result], [result]))
+      )
+    }
+  ]
+}

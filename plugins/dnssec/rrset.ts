@@ -1,0 +1,87 @@
+/** RRsets out of the sections of a reply, and what is signed of one (RFC 4034 §3.1.8.1). */
+import { canonicalRdata, nameOctets, type ResourceRecord, typeName, typeNumber } from 'skein/plugin'
+
+/** The records of one owner and type, class IN. */
+export interface RRset {
+  /** Canonical. */
+  readonly owner: string
+  readonly type: number
+  readonly records: readonly ResourceRecord[]
+  /** Seconds, of all of them. */
+  readonly ttl: number
+  /** The TTL as it is configured, which counts nothing down. */
+  readonly originalTtl: number
+}
+
+export const TYPE_RRSIG = 46
+
+const FIXED_OCTETS = 10
+
+/** The RRsets of a section in the order in which they begin, and the signatures among its records. */
+export function rrsetsOf(section: readonly ResourceRecord[]): {
+  readonly sets: readonly RRset[]
+  readonly signatures: readonly ResourceRecord[]
+} {
+  if (section.length === 1 && section[0]!.type !== 'RRSIG') return { sets: [rrsetOf(section)], signatures: [] }
+  const sets = new Map<string, ResourceRecord[]>()
+  const signatures: ResourceRecord[] = []
+  for (const record of section) {
+    if (record.type === 'RRSIG') {
+      signatures.push(record)
+      continue
+    }
+    const key = `${record.type} ${record.owner.toLowerCase()}`
+    const set = sets.get(key)
+    if (set === undefined) sets.set(key, [record])
+    else set.push(record)
+  }
+  return { sets: Array.from(sets.values(), rrsetOf), signatures }
+}
+
+/** The RRset that these records are. */
+export function rrsetOf(records: readonly ResourceRecord[]): RRset {
+  const [first] = records
+  let { ttl, originalTtl = ttl } = first!
+  for (let i = 1; i < records.length; i++) {
+    const record = records[i]!
+    ttl = Math.min(ttl, record.ttl)
+    originalTtl = Math.min(originalTtl, record.originalTtl ?? record.ttl)
+  }
+  return { owner: first!.owner.toLowerCase(), type: typeNumber(first!.type)!, records, ttl, originalTtl }
+}
+
+/** The type that a signature is for. */
+export function coveredType({ rdata }: ResourceRecord): string | undefined {
+  return rdata instanceof Uint8Array && rdata.length > 2 ? typeName((rdata[0]! << 8) | rdata[1]!) : undefined
+}
+
+/** Whether the leftmost label is `*`: signatures of such a name would hold for every name beside it (RFC 4034 §3.1.3). */
+export function isWildcardOwner(owner: string): boolean {
+  return owner.startsWith('*.') || owner === '*'
+}
+
+/** The records in canonical form and order, none twice (RFC 4034 §6.3). */
+export function canonicalRecords({ owner, type, records, originalTtl }: RRset): Uint8Array {
+  const name = nameOctets(owner)
+  const rdatas = records.length === 1 ? [canonicalRdata(records[0]!)] : sorted(records.map(canonicalRdata))
+  let length = 0
+  for (const rdata of rdatas) length += name.length + FIXED_OCTETS + rdata.length
+  const octets = Buffer.allocUnsafe(length)
+  let at = 0
+  for (const rdata of rdatas) {
+    octets.set(name, at)
+    at += name.length
+    at = octets.writeUInt16BE(type, at)
+    at = octets.writeUInt16BE(1, at)
+    at = octets.writeUInt32BE(originalTtl, at)
+    at = octets.writeUInt16BE(rdata.length, at)
+    octets.set(rdata, at)
+    at += rdata.length
+  }
+  return octets
+}
+
+function sorted(rdatas: Uint8Array[]): Uint8Array[] {
+  rdatas.sort(Buffer.compare)
+  return rdatas.filter((rdata, i) => i === 0 || Buffer.compare(rdata, rdatas[i - 1]!) !== 0)
+}

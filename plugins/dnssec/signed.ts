@@ -1,0 +1,71 @@
+/** A reply with the signatures of what is a signed zone's own. */
+import { isPromiseLike, type MaybePromise, type ResourceRecord, withTtl } from 'skein/plugin'
+import type { Counts } from './numbers.js'
+import { coveredType, isWildcardOwner, type RRset, rrsetsOf } from './rrset.js'
+import { MOST_TTL, type Signatures } from './signatures.js'
+import type { SignedZone } from './zone.js'
+
+/** The records of the three sections. */
+export interface Sections {
+  readonly answer: readonly ResourceRecord[]
+  readonly authority: readonly ResourceRecord[]
+  readonly additional: readonly ResourceRecord[]
+}
+
+/** So many RRsets of the additional section are signed; the rest of it is left out, as a message has no room for more. */
+const MOST_ADDITIONAL = 100
+
+/** Which zone an RRset is signed by: undefined where it is somebody else's, or stands at or below a cut. */
+export type ZoneOf = (rrset: RRset) => SignedZone | undefined
+
+/** Signs the sections. Throws, or rejects with, a SigningProblem. */
+export function signedSections(sections: Sections, zoneOf: ZoneOf, signatures: Signatures, counts: Counts): MaybePromise<Sections> {
+  const sign = (records: readonly ResourceRecord[], most?: number): MaybePromise<readonly ResourceRecord[]> =>
+    records.length === 0 ? records : signedSection(records, zoneOf, signatures, counts, most)
+  const answer = sign(sections.answer)
+  const authority = sign(sections.authority)
+  const additional = sign(sections.additional, MOST_ADDITIONAL)
+  if (isPromiseLike(answer) || isPromiseLike(authority) || isPromiseLike(additional)) {
+    return Promise.all([answer, authority, additional]).then(([one, two, three]) => ({ answer: one, authority: two, additional: three }))
+  }
+  return { answer, authority, additional }
+}
+
+/** Each RRset with its signatures behind it; those that came with it stay with it. */
+function signedSection(
+  records: readonly ResourceRecord[],
+  zoneOf: ZoneOf,
+  signatures: Signatures,
+  counts: Counts,
+  most = Number.POSITIVE_INFINITY
+): MaybePromise<readonly ResourceRecord[]> {
+  const { sets, signatures: given } = rrsetsOf(records)
+  let signed = 0
+  const parts: MaybePromise<readonly ResourceRecord[]>[] = []
+  for (const set of sets) {
+    const own = given.length === 0 ? given : given.filter((signature) => isFor(signature, set))
+    const zone = own.length > 0 ? undefined : zoneOf(set)
+    if (zone === undefined) {
+      parts.push(own.length === 0 ? set.records : [...set.records, ...own])
+      continue
+    }
+    // What cannot be signed would be taken for forged; whoever needs it asks for it.
+    if (isWildcardOwner(set.owner) || signed++ >= most) continue
+    const bounded = withLeastTtl(set)
+    const made = signatures.of(bounded, zone, counts)
+    parts.push(isPromiseLike(made) ? made.then((rrsigs) => [...bounded.records, ...rrsigs]) : [...bounded.records, ...made])
+  }
+  // A promise is made only where something is waited for.
+  return parts.some(isPromiseLike) ? Promise.all(parts).then((lists) => lists.flat()) : (parts as (readonly ResourceRecord[])[]).flat()
+}
+
+/** The RRset with one TTL, which no signature ends before. */
+function withLeastTtl(set: RRset): RRset {
+  const ttl = Math.min(set.ttl, MOST_TTL)
+  if (set.records.every((record) => record.ttl === ttl)) return set
+  return { ...set, ttl, records: set.records.map((record) => withTtl(record, ttl)) }
+}
+
+function isFor(signature: ResourceRecord, { owner, records }: RRset): boolean {
+  return signature.owner.toLowerCase() === owner && coveredType(signature) === records[0]!.type
+}
