@@ -101,8 +101,11 @@ function expectedOf({ labels, qtype }: Question, { zone, unsigned, isCompact }: 
   const cut = unsigned.find((apex) => isWithin(labels, apex))
   if (cut !== undefined) return qtype === 'DS' && labels.length === cut.length ? 'secure' : 'insecure'
   if (labels[0] === '*') return isCompact ? 'refused' : 'secure'
+  const met = [...namesOf(signed), ...namesOf(said)]
+  // An alias of a name that is refused is as good as that.
+  if (isCompact && met.some(([first]) => first === '*')) return 'free'
   const isOut = (name: Labels): boolean => !isWithin(name, zone) || unsigned.some((apex) => isWithin(name, apex))
-  return [...namesOf(signed), ...namesOf(said)].some(isOut) ? 'insecure' : 'secure'
+  return met.some(isOut) ? 'insecure' : 'secure'
 }
 
 /** The owners of the answer, and the names that its aliases lead to. */
@@ -133,6 +136,8 @@ function differenceOf({ labels, qtype }: Question, { zone, isCompact }: Judged, 
   const isDenied = contentOf(plain).length === 0 && aliasesOnly(signed)
   // Aliases that lead to nothing: given to those alone who can tell; the validator goes on from there by itself.
   if (isDenied) return startsWith(contentOf(said), contentOf(signed))
+  // A validator may answer any type with an alias that it has kept.
+  if (OF_DNSSEC.includes(qtype) && aliasesOnly(said)) return undefined
   if (OF_DNSSEC.includes(qtype)) return difference('the answer', contentOf(signed), contentOf(said))
   return (
     difference('the signed answer', contentOf(plain), contentOf(signed)) ??

@@ -138,7 +138,9 @@ function corefile(port: number, outside: number, denial: string, lines: readonly
 // Each signature that the server sends, whoever has asked for it.
 function look(octets: Buffer, sets: Map<string, SignedSet>, faults: string[], now: number): void {
   const reply = readReply(octets)
-  for (const set of setsIn(reply, signaturesIn(reply))) {
+  // DS at the zone's apex is the root's, which is asked for it through the server.
+  const own = signaturesIn(reply).filter(({ signer }) => signer.length > 0)
+  for (const set of setsIn(reply, own)) {
     const { signature, records } = set
     const fault = faultOf(set, now)
     if (fault !== undefined && faults.length < 100) faults.push(`${shown(signature.owner)} TYPE${signature.covers}: ${fault}`)
