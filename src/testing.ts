@@ -126,6 +126,8 @@ export interface AskOptions {
   /** The advertised UDP size; no OPT record where left out. */
   readonly edns?: number
   readonly dnssecOk?: boolean
+  /** The CO flag (RFC 9824 §5.1); alone it means nothing. */
+  readonly compactOk?: boolean
   readonly options?: readonly EdnsOption[]
   readonly rd?: boolean
   readonly flags?: number
@@ -265,6 +267,10 @@ export class TestSlot implements Slot {
   }
 }
 
+/** Flags of an OPT record. */
+const DO = 0x8000
+const CO = 0x4000
+
 /** The octets of a request for `name TYPE [CLASS]`. */
 export function requestOctets(question: string, options: AskOptions = {}): Uint8Array {
   const [name = '.', type = 'A', klass = 'IN'] = question.split(' ')
@@ -273,8 +279,9 @@ export function requestOctets(question: string, options: AskOptions = {}): Uint8
   const octets = new Uint8Array(65535)
   writer.begin(octets, octets.length, id, (rd ? RD : 0) | flags)
   writer.question(questionOctets(name, typeNumber(type) ?? 0, classNumber(klass) ?? 0))
-  if (edns !== undefined || options.dnssecOk === true || options.options !== undefined) {
-    writer.opt(edns ?? 1232, 0, options.dnssecOk === true ? 0x8000 : 0, options.options ?? [])
+  const bits = (options.dnssecOk === true ? DO : 0) | (options.compactOk === true ? CO : 0)
+  if (edns !== undefined || bits !== 0 || options.options !== undefined) {
+    writer.opt(edns ?? 1232, 0, bits, options.options ?? [])
     writer.count(10, 1)
   }
   return octets.slice(0, writer.at)

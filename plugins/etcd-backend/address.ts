@@ -1,6 +1,6 @@
 /** Addresses and CNAMEs: what a name leads to. Pure functions over what the look-ups have found. */
 import { isWithin, type ResourceRecord } from 'skein/plugin'
-import { lowestTtl } from './group.js'
+import { lowestOriginal, lowestTtl, withOriginal } from './group.js'
 import type { Lookup } from './lookup.js'
 import type { AddressType, Outside } from './outside.js'
 import type { Host, Service } from './service.js'
@@ -18,11 +18,29 @@ interface NamedService extends Service {
 
 const NOTHING: Path = { records: [], failed: false }
 const TOO_FAR: Path = { records: [], failed: true }
+const NO_NAMES: readonly string[] = []
 const MAX_CNAMES = 8
 
-/** The records that `name` leads to, `owner` standing for it in them. */
-export function addressPath(lookup: Lookup, outside: Outside, name: string, type: AddressType, owner = name): Path {
-  return follow(lookup, outside, name, owner, type, [])
+/** What is looked for. */
+interface Wanted {
+  readonly name: string
+  readonly owner: string
+  readonly type: AddressType
+  /** Whether CNAMEs count that lead to nothing. */
+  readonly whole: boolean
+}
+
+/** The records that `name` leads to, `owner` standing for it in them; with `whole` the CNAMEs also where they lead to nothing. */
+export function addressPath(lookup: Lookup, outside: Outside, name: string, type: AddressType, owner = name, whole = false): Path {
+  return follow(lookup, outside, { name, owner, type, whole }, NO_NAMES)
+}
+
+/** The CNAME that the services of a name make, or undefined. */
+export function aliasOf(services: readonly Service[], owner: string): ResourceRecord | undefined {
+  const target = onlyName(services)
+  if (target === undefined) return undefined
+  const named = withHosts(services)
+  return withOriginal({ owner, type: 'CNAME', ttl: lowestTtl(named), rdata: target }, lowestOriginal(named))
 }
 
 /**
@@ -30,7 +48,7 @@ export function addressPath(lookup: Lookup, outside: Outside, name: string, type
  * beside addresses of whatever family, the addresses that they lead to stand at the owner itself. So the choice never depends
  * on the asked type.
  */
-function follow(lookup: Lookup, outside: Outside, name: string, owner: string, type: AddressType, seen: readonly string[]): Path {
+function follow(lookup: Lookup, outside: Outside, { name, owner, type, whole }: Wanted, seen: readonly string[]): Path {
   if (seen.length > MAX_CNAMES || seen.includes(name)) return NOTHING
   if (!outside.follows() || !lookup.mayLook(name)) return TOO_FAR
   const services = withHosts(lookup.services(name))
@@ -38,17 +56,16 @@ function follow(lookup: Lookup, outside: Outside, name: string, owner: string, t
   if (first === undefined) return NOTHING
   // Mostly it is one address.
   if (services.length === 1 && first.host.kind === type) {
-    return { records: [{ owner, type, ttl: first.ttl, rdata: first.host.address }], failed: false }
+    return { records: [withOriginal({ owner, type, ttl: first.ttl, rdata: first.host.address }, first.originalTtl)], failed: false }
   }
   const path = [...seen, name]
-  const alias = onlyName(services)
+  const alias = aliasOf(services, owner)
   if (alias === undefined) return flattened(lookup, outside, services, owner, type, path)
   // There are as many CNAMEs before it as there may be.
   if (seen.length === MAX_CNAMES) return NOTHING
-  const ttl = lowestTtl(services)
-  const target = leadsTo(lookup, outside, alias, type, path)
-  if (target.path.records.length === 0 && !target.standsAlone) return target.path
-  return { records: [{ owner, type: 'CNAME', ttl, rdata: alias }, ...target.path.records], failed: target.path.failed }
+  const target = leadsTo(lookup, outside, { name: alias.rdata as string, type, whole }, path)
+  if (target.path.records.length === 0 && !target.standsAlone && !whole) return target.path
+  return { records: [alias, ...target.path.records], failed: target.path.failed }
 }
 
 function withHosts(services: readonly Service[]): readonly NamedService[] {
@@ -71,11 +88,10 @@ export function onlyName(services: readonly Service[]): string | undefined {
 function leadsTo(
   lookup: Lookup,
   outside: Outside,
-  name: string,
-  type: AddressType,
+  { name, type, whole }: Omit<Wanted, 'owner'>,
   path: readonly string[]
 ): { path: Path; standsAlone: boolean } {
-  if (isWithin(name, lookup.apex)) return { path: follow(lookup, outside, name, name, type, path), standsAlone: false }
+  if (isWithin(name, lookup.apex)) return { path: follow(lookup, outside, { name, owner: name, type, whole }, path), standsAlone: false }
   const answer = outside.find(name, type)
   if (answer.kind === 'found') return { path: { records: answer.records, failed: false }, standsAlone: true }
   return { path: { records: [], failed: answer.kind === 'failed' }, standsAlone: false }
@@ -92,20 +108,23 @@ function flattened(
 ): Path {
   const addresses = new Set<string>()
   let ttl = Number.POSITIVE_INFINITY
+  let originalTtl = Number.POSITIVE_INFINITY
   let failed = false
   for (const service of services) {
     const { host } = service
     if (host.kind === type) {
       addresses.add(host.address)
       ttl = Math.min(ttl, service.ttl)
+      originalTtl = Math.min(originalTtl, service.originalTtl)
     } else if (host.kind === 'name') {
-      const found = leadsTo(lookup, outside, host.name, type, path).path
+      const found = leadsTo(lookup, outside, { name: host.name, type, whole: false }, path).path
       failed ||= found.failed
       const reached = found.records.filter((record) => record.type === type)
       if (reached.length === 0) continue
       for (const { rdata } of reached) addresses.add(rdata as string)
       ttl = lowestTtl(found.records, Math.min(ttl, service.ttl))
+      originalTtl = lowestOriginal(found.records, Math.min(originalTtl, service.originalTtl))
     }
   }
-  return { records: Array.from(addresses, (address) => ({ owner, type, ttl, rdata: address })), failed }
+  return { records: Array.from(addresses, (address) => withOriginal({ owner, type, ttl, rdata: address }, originalTtl)), failed }
 }

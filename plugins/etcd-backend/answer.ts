@@ -1,6 +1,7 @@
 /** From a question to the records that answer it: SkyDNS's rules, type by type. */
-import type { ReplyParts, ResourceRecord, RRType } from 'skein/plugin'
-import { addressPath, onlyName } from './address.js'
+import { type ReplyParts, type ResourceRecord, withTtl } from 'skein/plugin'
+import { addressPath, aliasOf, onlyName } from './address.js'
+import type { Asked } from './asked.js'
 import { distinct, lowestTtl } from './group.js'
 import { type Lookup, MOST_KEYS } from './lookup.js'
 import type { Outside } from './outside.js'
@@ -19,17 +20,6 @@ export interface Rules {
   readonly skipped: (service: Service) => void
 }
 
-/** One question in one zone. */
-export interface Asked {
-  /** The name whose services answer. */
-  readonly name: string
-  /** The name that the records are for: the qname. */
-  readonly owner: string
-  readonly type: RRType
-  /** The wall clock, in milliseconds. */
-  readonly now: number
-}
-
 const NO_TARGETS: Targets = { answer: [], additional: [] }
 
 /** The parts of the reply, as far as the look-ups outside are known. */
@@ -37,7 +27,7 @@ export function answerParts(lookup: Lookup, outside: Outside, rules: Rules, aske
   if (asked.type === 'SOA' && asked.name === lookup.apex) {
     return { aa: true, ra: true, answer: [rules.soa.of(lookup.apex, rules.ttl, asked.now)], why: 'apex' }
   }
-  const { answer, additional, failed } = byType(lookup, outside, rules, asked)
+  const { answer, additional, failed } = aliasInstead(byType(lookup, outside, rules, asked), lookup, asked)
   if (answer.length > 0) return { aa: true, ra: true, answer: levelled(answer, rules.ttl), additional, why: 'found' }
   if (failed) {
     return {
@@ -55,22 +45,42 @@ export function answerParts(lookup: Lookup, outside: Outside, rules: Rules, aske
       problem: `more keys would have to be looked at for ${asked.owner} than the ${MOST_KEYS} that a look-up takes`
     }
   }
-  return nothing(lookup.apex, rules, asked.now, asked.owner === lookup.apex || lookup.exists(asked.name))
+  return nothing(lookup.apex, rules, asked.now, exists(lookup, asked))
+}
+
+/** Whether the name that was asked for exists. */
+export function exists(lookup: Lookup, { name, owner, lower }: Pick<Asked, 'name' | 'owner' | 'lower'>): boolean {
+  return owner === lookup.apex || lookup.exists(name) || (lower !== undefined && lookup.exists(lower))
 }
 
 /** A negative answer, with the SOA that says how long it holds (RFC 2308 §3). */
-export function nothing(apex: string, rules: Rules, now: number, exists: boolean): ReplyParts {
+export function nothing(apex: string, rules: Rules, now: number, isThere: boolean): ReplyParts {
   const authority = [rules.soa.negative(apex, now)]
-  return exists
+  return isThere
     ? { aa: true, ra: true, authority, why: 'nodata' }
     : { rcode: 'NXDOMAIN', aa: true, ra: true, authority, why: 'no-such-name' }
 }
 
-function byType(lookup: Lookup, outside: Outside, rules: Rules, { name, owner, type }: Asked): Targets & { failed?: boolean } {
+interface Records extends Targets {
+  /** Whether a look-up outside was made that got no proper answer. */
+  readonly failed?: boolean
+}
+
+/**
+ * Where there is nothing of the asked type and proofs are wanted, the CNAME of the name: no proof of what is missing holds where
+ * one is (RFC 6840 §4.3). SOA and NS of the zone are its own, whatever its apex leads to.
+ */
+function aliasInstead(found: Records, lookup: Lookup, { name, owner, type, dnssecOk }: Asked): Records {
+  if (!dnssecOk || found.answer.length > 0 || (owner === lookup.apex && (type === 'SOA' || type === 'NS'))) return found
+  const alias = aliasOf(lookup.services(name), owner)
+  return alias === undefined ? found : { answer: [alias], additional: [] }
+}
+
+function byType(lookup: Lookup, outside: Outside, rules: Rules, { name, owner, type, dnssecOk }: Asked): Records {
   switch (type) {
     case 'A':
     case 'AAAA': {
-      const { records, failed } = addressPath(lookup, outside, name, type, owner)
+      const { records, failed } = addressPath(lookup, outside, name, type, owner, dnssecOk)
       // Addresses at the name itself differ; on a way along CNAMEs something may stand twice.
       return { answer: records[0]?.type === 'CNAME' ? distinctRecords(records) : records, additional: [], failed }
     }
@@ -96,12 +106,12 @@ function cname(lookup: Lookup, name: string, owner: string): ResourceRecord[] {
   const services = lookup.exact(name)
   const target = onlyName(services)
   if (target === undefined || onlyName(lookup.services(name)) !== target) return []
-  return [{ owner, type: 'CNAME', ttl: lowestTtl(services.filter(({ host }) => host !== undefined)), rdata: target }]
+  return [aliasOf(services, owner)!]
 }
 
 /** With two or more records every TTL is the lowest among them, and the configured one at most. */
 function levelled(records: readonly ResourceRecord[], ttl: number): readonly ResourceRecord[] {
   if (records.length < 2) return records
   const lowest = lowestTtl(records, ttl)
-  return records.map((record) => (record.ttl === lowest ? record : { ...record, ttl: lowest }))
+  return records.map((record) => (record.ttl === lowest ? record : withTtl(record, lowest)))
 }

@@ -12,6 +12,7 @@ const base: Service = {
   text: '',
   mail: false,
   ttl: 60,
+  originalTtl: 3600,
   targetStrip: 0,
   group: ''
 }

@@ -1,4 +1,11 @@
+import type { ResourceRecord } from 'skein/plugin'
 import type { Service } from './service.js'
+
+/** What has a TTL, and the one that is configured where that is more. */
+interface Timed {
+  readonly ttl: number
+  readonly originalTtl?: number
+}
 
 /**
  * The services that are left after grouping (SkyDNS's `group`): the group of the shortest key that has one decides. Services of
@@ -30,7 +37,7 @@ export function distinct(services: readonly Service[]): readonly Service[] {
     const values = identity(service)
     const first = seen.get(values)
     if (first === undefined) seen.set(values, service)
-    else if (service.ttl < first.ttl) seen.set(values, { ...first, ttl: service.ttl })
+    else if (service.ttl < first.ttl || service.originalTtl < first.originalTtl) seen.set(values, { ...first, ...lowestOf(first, service) })
   }
   return seen.size === services.length ? services : [...seen.values()]
 }
@@ -59,4 +66,22 @@ export function lowestTtl(records: readonly { readonly ttl: number }[], most = N
   let lowest = most
   for (const { ttl } of records) if (ttl < lowest) lowest = ttl
   return lowest
+}
+
+/** The lowest TTL as it is configured, whatever leases make of it; `most` where there are none. */
+export function lowestOriginal(records: readonly Timed[], most = Number.POSITIVE_INFINITY): number {
+  let lowest = most
+  for (const { ttl, originalTtl = ttl } of records) if (originalTtl < lowest) lowest = originalTtl
+  return lowest
+}
+
+/** Both TTLs of two that count as one. */
+export function lowestOf(one: Timed, other: Timed): { readonly ttl: number; readonly originalTtl: number } {
+  const both = [one, other]
+  return { ttl: lowestTtl(both), originalTtl: lowestOriginal(both) }
+}
+
+/** The record, which says the configured TTL where its own is less for the moment. */
+export function withOriginal(record: ResourceRecord, originalTtl: number): ResourceRecord {
+  return originalTtl > record.ttl ? { ...record, originalTtl } : record
 }

@@ -6,6 +6,7 @@ import {
   isWithin,
   type MaybePromise,
   type Next,
+  namesKnown,
   type Plugin,
   type Query,
   type Reading,
@@ -21,16 +22,19 @@ import {
   withTtl,
   zonesServed
 } from 'skein/plugin'
-import { type Asked, answerParts, nothing, type Rules } from './answer.js'
+import { answerParts, nothing, type Rules } from './answer.js'
+import { type Asked, askedOf } from './asked.js'
 import { BadValues } from './bad-values.js'
 import { warningsOf } from './cluster.js'
+import { withOriginal } from './group.js'
 import { keyOf, Lookup, MOST_KEYS, type Source } from './lookup.js'
+import { KnownNames } from './names.js'
 import { type Options, readOptions, schema } from './options.js'
 import { Outside } from './outside.js'
 import { distinctRecords, oneTtl } from './records.js'
 import { readService, ServiceProblem, type Times } from './service.js'
 import { SoaRecords } from './soa.js'
-import { below, isReverse } from './zone.js'
+import { isReverse } from './zone.js'
 
 /** An answer that needs more looks outside than this is a loop of servers. */
 const MAX_ROUNDS = 9
@@ -54,6 +58,7 @@ export default {
     for (const text of cluster === undefined ? [] : warningsOf(cluster)) host.log.warn(text)
     const store = host.store({ folder, api, token, etcd: cluster, judge: new URL('./judge.js', import.meta.url).href })
     const backend = new Backend(options, store, host)
+    const names = new KnownNames(options, () => readable(store, options), host)
     const { zones, fallthrough = [] } = options
     return {
       reach: { zones, ends: zones.filter((zone) => !fallthrough.some((other) => isWithin(zone, other) || isWithin(other, zone))) },
@@ -65,6 +70,7 @@ export default {
           zonesServed,
           options.zones.filter((zone) => !isReverse(zone))
         )
+        if (names.zones.length > 0) host.offer(namesKnown, names)
         host.offer(storeChanges, (changed) => store.watch(options.path, changed))
       }
     }
@@ -115,7 +121,8 @@ class Backend {
     const now = this.#host.clock.now()
     const times = this.#timesOf(feed, now)
     if (reverse) return this.#reverse(query, reading, apex, times) ?? passOn(query, reading, next)
-    return this.#attempt(query, next, new Lookup(reading, this.#source, apex, times), this.#asked(query, apex, now), new Outside(), 1)
+    const asked = askedOf(this.#options, apex, { owner: query.qname, type: query.qtype, now, dnssecOk: query.dnssecOk })
+    return this.#attempt(query, next, new Lookup(reading, this.#source, apex, times), asked, new Outside(), 1)
   }
 
   /** What is left of leases is known for a replica alone by what etcd has said, and it may have renewed them since. */
@@ -158,16 +165,6 @@ class Backend {
     }
   }
 
-  /** `local.dns.` of the zone stands for the name that is configured. */
-  #asked(query: Query, apex: string, now: number): Asked {
-    const { local, apexAlone } = this.#options
-    const { qname } = query
-    if (apexAlone && qname === apex && query.qtype !== 'SOA' && query.qtype !== 'NS')
-      return { name: below('apex.dns', apex), owner: qname, type: query.qtype, now }
-    const alias = local !== undefined && qname === below('local.dns', apex)
-    return { name: alias && isWithin(local, apex) ? local : qname, owner: qname, type: query.qtype, now }
-  }
-
   /** Addresses' names: an exact key answers PTR, without authority. Everything else is somebody else's: undefined where that is asked. */
   #reverse(query: Query, reading: Reading, apex: string, times: Times): Reply | undefined {
     const { now } = times
@@ -189,7 +186,10 @@ class Backend {
     const records = entries.flatMap((entry): ResourceRecord[] => {
       const service = readService(entry, times)
       if (service instanceof ServiceProblem) this.#source.bad(entry, service.problem)
-      else if (service.host?.kind === 'name') return [{ owner: query.qname, type: 'PTR', ttl: service.ttl, rdata: service.host.name }]
+      else if (service.host?.kind === 'name') {
+        const record = { owner: query.qname, type: 'PTR', ttl: service.ttl, rdata: service.host.name } as const
+        return [withOriginal(record, service.originalTtl)]
+      }
       return []
     })
     return oneTtl(distinctRecords(records))
@@ -219,6 +219,13 @@ function passOn(query: Query, trace: StoreTrace, next: Next): MaybePromise<Reply
 function feedOf({ feed }: Store, { cluster }: Options): Feed | undefined {
   if (feed === undefined || cluster === undefined || feed.path === cluster.path || feed.path === undefined) return feed
   return { ...feed, state: 'waiting' }
+}
+
+/** The store, for who has no query to answer. Throws where nothing was ever read of the cluster. */
+function readable(store: Store, options: Options): Store {
+  const feed = feedOf(store, options)
+  if (feed?.state === 'waiting') throw new Error(waitingText(feed))
+  return store
 }
 
 function whyNotReady(feed: Feed | undefined): true | string {

@@ -59,6 +59,8 @@ export class Lookup {
   readonly source: Source
   readonly #reading: Reading
   readonly #times: Times
+  /** How many keys one look-up takes. */
+  readonly #most: number
   /** How many segments the apex has. */
   readonly #fixed: number
   // Most queries look at one name only.
@@ -66,11 +68,12 @@ export class Lookup {
   #others: Map<string, Found> | undefined
   #keys = 0
 
-  constructor(reading: Reading, source: Source, apex: string, times: Times) {
+  constructor(reading: Reading, source: Source, apex: string, times: Times, most = MOST_KEYS) {
     this.#reading = reading
     this.source = source
     this.apex = apex
     this.#times = times
+    this.#most = most
     this.#fixed = source.path.length + countLabels(apex)
   }
 
@@ -87,7 +90,7 @@ export class Lookup {
     return base.length === this.#fixed || this.#reading.has(base)
   }
 
-  /** The services at a name and below it, `*` and `any` in it matching one label each: of the first {@link MOST_KEYS} keys. */
+  /** The services at a name and below it, `*` and `any` in it matching one label each: of the first {@link MOST_KEYS} keys, or of as many as were said. */
   all(name: string): readonly Service[] {
     return this.#find(name).all
   }
@@ -108,6 +111,11 @@ export class Lookup {
   gaveUp(name: string): boolean {
     const known = this.#known(name)
     return known?.isCut === true && known.all.length === 0
+  }
+
+  /** Whether there was more at and below this name than a look-up takes, of one that was made. */
+  isCut(name: string): boolean {
+    return this.#known(name)?.isCut === true
   }
 
   /** Whether this query may look at a name, as it may at all that are known, and at others until it has read too much. */
@@ -135,10 +143,10 @@ export class Lookup {
     const key = keyOf(this.source.path, name)
     const base = this.#baseOf(key)
     // One more than is taken says whether there are more.
-    const found = this.#reading.subtree(base, MOST_KEYS + 1)
-    const isCut = found.length > MOST_KEYS
+    const found = this.#reading.subtree(base, this.#most + 1)
+    const isCut = found.length > this.#most
     if (isCut) this.source.cut(base)
-    const entries = isCut ? found.slice(0, MOST_KEYS) : found
+    const entries = isCut ? found.slice(0, this.#most) : found
     this.#keys += entries.length
     const matching = base === key ? entries : entries.filter((entry) => matches(entry.key, key, base.length))
     return { name, exists: entries.length > 0 || base.length === this.#fixed, all: this.#read(matching), isCut }

@@ -1,4 +1,4 @@
-import { type MaybePromise, type Query, type Reply, type ResourceRecord, type RRType, sameName, storeReads, withTtl } from 'skein/plugin'
+import { type MaybePromise, type Query, type Reply, type ResourceRecord, type RRType, sameName, storeReads, typeNumber } from 'skein/plugin'
 
 /** What a look-up outside the zone came to. */
 export type OutsideAnswer =
@@ -20,6 +20,9 @@ interface Missed {
 
 const NOTHING_MISSED: readonly Missed[] = []
 const NO_READS: readonly number[] = []
+const NO_RECORDS: readonly ResourceRecord[] = []
+/** What every signature has: 18 octets before the signer's name. */
+const SIGNATURE_OCTETS = 18
 /** The bit of a header that says that the message was cut. */
 const TC = 0x0200
 const MAX_CNAMES = 8
@@ -79,7 +82,7 @@ export class Outside {
         const reply = await resolve(inner)
         if (typeof reply !== 'symbol') reads.push(...(reply.origin?.reads ?? []))
         reads.push(...(inner.get(storeReads)?.reads ?? []))
-        known.set(`${name} ${type}`, readOutside(reply, name, type, ttl))
+        known.set(`${name} ${type}`, readOutside(reply, name, type, ttl, query.dnssecOk))
       })
     )
     if (patience === undefined) await done
@@ -95,8 +98,8 @@ export class Outside {
   }
 }
 
-/** What a reply says of a name; its TTLs become `ttl`. */
-export function readOutside(reply: Reply, name: string, type: RRType, ttl: number): OutsideAnswer {
+/** What a reply says of a name; its TTLs become `ttl`. `signed` says that signatures of it are wanted. */
+export function readOutside(reply: Reply, name: string, type: RRType, ttl: number, signed = false): OutsideAnswer {
   if (typeof reply === 'symbol') return { kind: 'failed' }
   if (reply.rcode === 'NXDOMAIN') return { kind: 'none' }
   // What is cut is not whole, and cannot be asked for again by a client who sees our own answer.
@@ -105,16 +108,37 @@ export function readOutside(reply: Reply, name: string, type: RRType, ttl: numbe
   const records: ResourceRecord[] = []
   let owner = name
   for (let cnames = 0; cnames <= MAX_CNAMES; cnames++) {
-    const here = reply.answer.filter((record) => isUsable(record) && sameName(record.owner, owner))
+    const at = reply.answer.filter((record) => sameName(record.owner, owner))
+    const here = at.filter(isUsable)
+    const told = (set: readonly ResourceRecord[], covered: RRType): readonly ResourceRecord[] =>
+      lasting(set, signed ? at.filter((record) => isSignatureOf(record, covered)) : NO_RECORDS, ttl)
     const addresses = here.filter((record) => record.type === type)
-    if (addresses.length > 0) return { kind: 'found', records: [...records, ...addresses.map((record) => withTtl(record, ttl))] }
+    if (addresses.length > 0) return { kind: 'found', records: [...records, ...told(addresses, type)] }
     const alias = here.find((record) => record.type === 'CNAME')
     if (alias === undefined) return { kind: 'found', records }
-    records.push(withTtl(alias, ttl))
+    records.push(...told([alias], 'CNAME'))
     owner = alias.rdata as string
   }
   // So many CNAMEs are a loop, and nothing that anybody could follow.
   return { kind: 'failed' }
+}
+
+/** A set and its signatures: the TTL is never above the one that was signed (RFC 4035 §5.3.3). */
+function lasting(set: readonly ResourceRecord[], signatures: readonly ResourceRecord[], ttl: number): ResourceRecord[] {
+  let least = ttl
+  for (const { rdata } of signatures) least = Math.min(least, Buffer.from(rdata as Uint8Array).readUInt32BE(4))
+  return [...set, ...signatures].map((record) => timed(record, least))
+}
+
+/** What is looked up has no other TTL than that: what is left of the one that it came with goes down by itself. */
+function timed({ owner, type, rdata }: ResourceRecord, ttl: number): ResourceRecord {
+  return { owner, type, ttl, rdata } as ResourceRecord
+}
+
+/** An RRSIG of these types: what it covers stands in the first two octets of its rdata (RFC 4034 §3.1). */
+function isSignatureOf({ type, rdata, class: klass = 'IN' }: ResourceRecord, covered: RRType): boolean {
+  if (type !== 'RRSIG' || klass !== 'IN' || !(rdata instanceof Uint8Array) || rdata.length < SIGNATURE_OCTETS) return false
+  return ((rdata[0]! << 8) | rdata[1]!) === typeNumber(covered)
 }
 
 /** A record of class IN with rdata: what an upstream says in other classes, or in none, is not for our clients. */

@@ -1,7 +1,7 @@
 /** SRV, MX, NS, TXT, SOA out of services. Pure functions. */
-import { isWithin, labelsOf, nameOfLabels, type ResourceRecord, type RRType } from 'skein/plugin'
+import { isWithin, labelsOf, nameOfLabels, type ResourceRecord, withTtl } from 'skein/plugin'
 import { addressPath } from './address.js'
-import { allDiffer } from './group.js'
+import { allDiffer, lowestOf, withOriginal } from './group.js'
 import { type Lookup, labelsOfKey } from './lookup.js'
 import type { AddressType, Outside } from './outside.js'
 import type { Host, Service } from './service.js'
@@ -33,7 +33,8 @@ export function srvRecords(lookup: Lookup, outside: Outside, name: string, owner
     const priority = priorityOf(service)
     // A share that is there must not become 0 by rounding: weight 0 is hardly ever chosen.
     const weight = Math.max(1, Math.floor((weightOf(service) * 100) / sums.get(priority)!))
-    return { owner, type: 'SRV', ttl: service.ttl, rdata: { priority, weight, port: service.port, target } }
+    const rdata = { priority, weight, port: service.port, target }
+    return withOriginal({ owner, type: 'SRV', ttl: service.ttl, rdata }, service.originalTtl)
   })
   return withAddresses(lookup, outside, targets, answer)
 }
@@ -41,14 +42,10 @@ export function srvRecords(lookup: Lookup, outside: Outside, name: string, owner
 /** MX records of the services with `mail`; these are not grouped. */
 export function mxRecords(lookup: Lookup, outside: Outside, services: readonly Service[], owner: string, defaultPriority: number): Targets {
   const targets = targetsOf(lookup, services)
-  const answer = targets.map(
-    ({ service, name }): ResourceRecord => ({
-      owner,
-      type: 'MX',
-      ttl: service.ttl,
-      rdata: { preference: service.priority || defaultPriority, exchange: name }
-    })
-  )
+  const answer = targets.map(({ service, name }): ResourceRecord => {
+    const rdata = { preference: service.priority || defaultPriority, exchange: name }
+    return withOriginal({ owner, type: 'MX', ttl: service.ttl, rdata }, service.originalTtl)
+  })
   return withAddresses(lookup, outside, targets, answer)
 }
 
@@ -60,18 +57,20 @@ export function nsRecords(lookup: Lookup, owner: string, skipped: (service: Serv
     return usable
   })
   const targets = targetsOf(lookup, services).map((target) => ({ ...target, name: ownName(lookup, target.service) ?? target.name }))
-  const answer = targets.map(({ service, name: server }): ResourceRecord => ({ owner, type: 'NS', ttl: service.ttl, rdata: server }))
+  const answer = targets.map(({ service: { ttl, originalTtl }, name: server }) =>
+    withOriginal({ owner, type: 'NS', ttl, rdata: server }, originalTtl)
+  )
   return withAddresses(lookup, undefined, targets, answer)
 }
 
 /** TXT records: text octet for octet, cut into character-strings. */
 export function txtRecords(services: readonly Service[], owner: string): readonly ResourceRecord[] {
   const withText = services.filter(({ text }) => text !== '')
-  const records = withText.map(({ text, ttl }): ResourceRecord => {
+  const records = withText.map(({ text, ttl, originalTtl }): ResourceRecord => {
     const octets = Buffer.from(text, 'utf8')
     const strings: Buffer[] = []
     for (let at = 0; at < octets.length; at += MAX_STRING) strings.push(octets.subarray(at, at + MAX_STRING))
-    return { owner, type: 'TXT', ttl, rdata: strings }
+    return withOriginal({ owner, type: 'TXT', ttl, rdata: strings }, originalTtl)
   })
   return allDiffer(withText, ({ text }) => text) ? records : distinctRecords(records)
 }
@@ -124,7 +123,8 @@ function additionalFor(
   const records: ResourceRecord[] = []
   const names = new Set<string>()
   for (const { service, host, name } of targets) {
-    if (host.kind !== 'name') records.push({ owner: name, type: host.kind, ttl: service.ttl, rdata: host.address })
+    if (host.kind !== 'name')
+      records.push(withOriginal({ owner: name, type: host.kind, ttl: service.ttl, rdata: host.address }, service.originalTtl))
     else if (outside !== undefined) names.add(name)
   }
   for (const name of names) {
@@ -149,9 +149,16 @@ export function distinctRecords(records: readonly ResourceRecord[]): readonly Re
   for (const record of records) {
     const same = `${record.owner} ${record.type} ${shownRdata(record)}`
     const first = seen.get(same)
-    if (first === undefined || record.ttl < first.ttl) seen.set(same, record)
+    seen.set(same, first === undefined ? record : lower(first, record))
   }
   return [...seen.values()]
+}
+
+/** One of two that say the same, which have one configured TTL whichever ends first. */
+function lower(one: ResourceRecord, other: ResourceRecord): ResourceRecord {
+  const { ttl, originalTtl } = lowestOf(one, other)
+  const { owner, type, rdata } = one
+  return withOriginal({ owner, type, ttl, rdata } as ResourceRecord, originalTtl)
 }
 
 function shownRdata({ rdata }: ResourceRecord): string {
@@ -164,7 +171,9 @@ function shownRdata({ rdata }: ResourceRecord): string {
 export function oneTtl(records: readonly ResourceRecord[]): readonly ResourceRecord[] {
   if (records.length < 2) return records
   const lowest = new Map<string, number>()
-  const set = ({ owner, type }: { owner: string; type: RRType }): string => `${owner} ${type}`
+  // Signatures of one name are of several sets: what one covers stands first in its rdata.
+  const set = ({ owner, type, rdata }: ResourceRecord): string =>
+    type === 'RRSIG' && rdata instanceof Uint8Array ? `${owner} ${type} ${rdata[0]} ${rdata[1]}` : `${owner} ${type}`
   for (const record of records) lowest.set(set(record), Math.min(lowest.get(set(record)) ?? Number.POSITIVE_INFINITY, record.ttl))
-  return records.map((record) => (record.ttl === lowest.get(set(record)) ? record : { ...record, ttl: lowest.get(set(record))! }))
+  return records.map((record) => (record.ttl === lowest.get(set(record)) ? record : withTtl(record, lowest.get(set(record))!)))
 }

@@ -19,6 +19,7 @@ describe('a value is a service', () => {
     text: '',
     mail: false,
     ttl: 3600,
+    originalTtl: 3600,
     targetStrip: 0,
     group: '',
     host: undefined,
@@ -51,7 +52,7 @@ describe('a value is a service', () => {
     ['{"Port":"x","port":5,"PORT":null}', { port: 5 }],
     ['{"text":"a\\\\b\\"\\u0000\\n"}', { text: 'a\\b"\0\n' }],
     ['{"ttl":0}', { ttl: 3600 }],
-    ['{"ttl":2147483647}', { ttl: 2147483647 }],
+    ['{"ttl":2147483647}', { ttl: 2147483647, originalTtl: 2147483647 }],
     ['{"group":"g1","targetstrip":3}', { group: 'g1', targetStrip: 3 }]
   ])('%s', (value, expected) => {
     expect(read(value)).toEqual({ ...plain, ...expected })

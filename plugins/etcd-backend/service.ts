@@ -20,6 +20,8 @@ export interface Service {
   readonly mail: boolean
   /** Seconds: the value's, or the default, and never more than what is left of the key's lease. */
   readonly ttl: number
+  /** Seconds: the value's, or the default, whatever the lease. */
+  readonly originalTtl: number
   readonly targetStrip: number
   readonly group: string
 }
@@ -67,6 +69,7 @@ export function readService(entry: Entry, times: Times): Service | ServiceProble
       text: string('text', fields.text),
       mail: boolean('mail', fields.mail),
       ttl: Math.min(ttl, left),
+      originalTtl: ttl,
       targetStrip: number('targetstrip', fields.targetstrip, MAX_TTL),
       group: string('group', fields.group)
     }
