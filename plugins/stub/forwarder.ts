@@ -60,7 +60,7 @@ export class Forwarder {
       return query.fail('SERVFAIL', 'store-failed', { ra: true, problem })
     }
     if (trace !== undefined) rest(query, trace)
-    const zone = this.#zones.find(query.qname)
+    const zone = this.#zones.answering(query)
     if (zone === undefined) return next(query)
     if (cameFromStub(query)) return this.#looped(query, zone)
     if (!asksForRecords(query.question.qtype)) return query.fail('REFUSED', 'meta-type')

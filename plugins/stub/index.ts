@@ -1,4 +1,4 @@
-import { type Plugin, storeChanges, storeReads } from 'skein/plugin'
+import { type Plugin, storeChanges, storeReads, zoneCuts } from 'skein/plugin'
 import { Forwarder } from './forwarder.js'
 import { readOptions, schema } from './options.js'
 import { StubZones } from './stub-zones.js'
@@ -22,6 +22,7 @@ export default {
       },
       start() {
         zones.start()
+        host.offer(zoneCuts, () => zones.cuts())
         // What was cached of other servers ends when a zone comes or goes.
         if (store !== undefined) for (const key of zones.keys) host.offer(storeChanges, (changed) => store.watch(key, changed))
       },

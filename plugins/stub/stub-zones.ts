@@ -7,11 +7,13 @@ import {
   labelsOf,
   nameOfLabels,
   parentName,
+  type Query,
   type Store,
   type StoreTrace,
   shown,
   shownKey,
-  type Upstream
+  type Upstream,
+  type ZoneCut
 } from 'skein/plugin'
 import { type Options, together, type Zones } from './options.js'
 import { serverOfService } from './stub-service.js'
@@ -36,6 +38,7 @@ export class StubZones {
   readonly #store: Store | undefined
   readonly #host: Pick<Host, 'log' | 'clock'>
   #zones: Zones
+  #cuts: { readonly of: Zones; readonly list: readonly ZoneCut[] } | undefined
   #trace: StoreTrace | undefined
   /** On the wall clock, in milliseconds: when the zones have to be read anew; a change of the store makes it now. */
   #until = Number.NEGATIVE_INFINITY
@@ -84,6 +87,20 @@ export class StubZones {
       if (servers !== undefined) return { name, servers }
       if (name === '.' || this.#own.has(name)) return undefined
     }
+  }
+
+  /** The zones as they are now; their servers have the DS records of none. Throws what the store throws. */
+  cuts(): readonly ZoneCut[] {
+    this.refresh()
+    if (this.#cuts?.of !== this.#zones)
+      this.#cuts = { of: this.#zones, list: Array.from(this.#zones.keys(), (apex): ZoneCut => ({ apex, ds: [] })) }
+    return this.#cuts.list
+  }
+
+  /** The zone that answers a question: DS of an apex is asked for above it (RFC 4035 §3.1.4.1). */
+  answering({ qname, qtype }: Pick<Query, 'qname' | 'qtype'>): StubZone | undefined {
+    const zone = this.find(qname)
+    return zone?.name === qname && qtype === 'DS' && qname !== '.' ? this.find(parentName(qname)) : zone
   }
 
   #read(store: Store): void {
