@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto'
 import { requestOctets } from '../src/testing.js'
 import { openClient } from './dns-client.js'
 import type { Question } from './dnssec-questions.js'
-import { contentOf, isWithin, type Labels, nameIn, readReply, type WireReply } from './dnssec-wire.js'
+import { contentOf, isWithin, type Labels, lower, nameIn, readReply, shown, type WireReply } from './dnssec-wire.js'
 
 /** How a question is asked. */
 export interface Asking {
@@ -56,6 +56,8 @@ async function askOver(transport: 'udp' | 'tcp', port: number, octets: Buffer): 
 type Expected = 'secure' | 'insecure' | 'refused' | 'free'
 
 const CNAME = 5
+/** Problems that an alias which the validator has kept explains. */
+const DIFFERS = /^(the answer|has the rcode)/
 const NO_RECORDS = ['ANY', 'RRSIG', 'TYPE0', 'TYPE128', 'TYPE41']
 /** Types that the server has for those alone who want signatures, or that stand above it. */
 const OF_DNSSEC = ['DS', 'DNSKEY', 'NSEC', 'NSEC3', 'NSEC3PARAM', 'CDS', 'CDNSKEY']
@@ -72,9 +74,18 @@ export async function judge(question: Question, judged: Judged): Promise<string 
     ask(judged.validator, question, { transport, dnssecOk: true })
   ])
   const problem = problemOf(question, judged, { plain, signed, said })
-  if (problem === undefined) return undefined
+  if (problem === undefined || (DIFFERS.test(problem) && (await isAliasToo(question, judged, said)))) return undefined
   const errors = said.errors.length > 0 ? `; the validator: ${said.errors.join(', ')}` : ''
   return `${qname} ${qtype} (${transport}): ${problem}${errors}`
+}
+
+// A service that names a host is an alias to those who want addresses, and has a SRV record as well: a validator that has kept the
+// alias goes on from there, or gives up where it leads to itself in the end.
+async function isAliasToo(question: Question, { server }: Judged, said: WireReply): Promise<boolean> {
+  const aliased = await ask(server, { ...question, qtype: 'A' }, { dnssecOk: true })
+  if (said.rcode === SERVFAIL) return aliasesOnly(aliased)
+  const isAlias = (record: string): boolean => record.startsWith(`${shown(lower(question.labels))} TYPE${CNAME} `)
+  return contentOf(said).some(isAlias) && contentOf(aliased).some(isAlias)
 }
 
 interface Replies {
@@ -101,7 +112,7 @@ function expectedOf({ labels, qtype }: Question, { zone, unsigned, isCompact }: 
   const cut = unsigned.find((apex) => isWithin(labels, apex))
   if (cut !== undefined) return qtype === 'DS' && labels.length === cut.length ? 'secure' : 'insecure'
   if (labels[0] === '*') return isCompact ? 'refused' : 'secure'
-  const met = [...namesOf(signed), ...namesOf(said)]
+  const met = [...namesOf(signed, qtype), ...namesOf(said, qtype)]
   // An alias of a name that is refused is as good as that.
   if (isCompact && met.some(([first]) => first === '*')) return 'free'
   const isOut = (name: Labels): boolean => !isWithin(name, zone) || unsigned.some((apex) => isWithin(name, apex))
@@ -109,9 +120,9 @@ function expectedOf({ labels, qtype }: Question, { zone, unsigned, isCompact }: 
 }
 
 /** The owners of the answer, and the names that its aliases lead to. */
-function namesOf({ records }: WireReply): Labels[] {
+function namesOf({ records }: WireReply, qtype: string): Labels[] {
   const answer = records.filter(({ section }) => section === 'answer')
-  return answer.flatMap(({ owner, type, rdata }) => (type === CNAME ? [owner, nameIn(rdata)] : [owner]))
+  return answer.flatMap(({ owner, type, rdata }) => (type === CNAME && qtype !== 'CNAME' ? [owner, nameIn(rdata)] : [owner]))
 }
 
 // A name that leads to itself in the end is given up by a validator, with no word of signatures.
@@ -129,9 +140,11 @@ function refusalProblem({ signed, said }: Replies): string | undefined {
   return said.rcode === SERVFAIL || said.rcode === REFUSED ? undefined : `has the rcode ${said.rcode}, though the server refuses`
 }
 
-function differenceOf({ labels, qtype }: Question, { zone, isCompact }: Judged, { plain, signed, said }: Replies): string | undefined {
+function differenceOf({ labels, qtype }: Question, { zone, unsigned, isCompact }: Judged, replies: Replies): string | undefined {
+  const { plain, signed, said } = replies
   if (qtype === 'DS' && labels.length === zone.length) return undefined
-  const compacted = (rcode: number): number => (isCompact && rcode === NXDOMAIN ? NOERROR : rcode)
+  const isCut = unsigned.some((apex) => isWithin(labels, apex))
+  const compacted = (rcode: number): number => (isCompact && !isCut && rcode === NXDOMAIN ? NOERROR : rcode)
   if (labels[0] === '*') return difference('the answer', [], contentOf(said))
   const isDenied = contentOf(plain).length === 0 && aliasesOnly(signed)
   // Aliases that lead to nothing: given to those alone who can tell; the validator goes on from there by itself.
@@ -139,10 +152,12 @@ function differenceOf({ labels, qtype }: Question, { zone, isCompact }: Judged, 
   // A validator may answer any type with an alias that it has kept.
   if (OF_DNSSEC.includes(qtype) && aliasesOnly(said)) return undefined
   if (OF_DNSSEC.includes(qtype)) return difference('the answer', contentOf(signed), contentOf(said))
+  // No record of such an owner is given to those who want signatures.
+  const wanted = contentOf(plain).filter((record) => !record.startsWith('*.'))
   return (
-    difference('the signed answer', contentOf(plain), contentOf(signed)) ??
+    difference('the signed answer', wanted, contentOf(signed)) ??
     difference('the signed rcode', [`${compacted(plain.rcode)}`], [`${signed.rcode}`]) ??
-    difference('the answer', contentOf(plain), contentOf(said)) ??
+    difference('the answer', wanted, contentOf(said)) ??
     difference('the rcode', [`${compacted(plain.rcode)}`], [`${compacted(said.rcode)}`])
   )
 }
