@@ -161,6 +161,8 @@ export interface ValidatorOptions {
   readonly aggressive?: boolean
   /** Asks over TCP alone. */
   readonly tcp?: boolean
+  /** Asks for whole names in their own spelling, for replies that are forged on their way. */
+  readonly isPlain?: boolean
   /** Seconds that anything is kept at most. */
   readonly keepsFor?: number
   /** The environment, for another clock. */
@@ -194,8 +196,8 @@ export async function startValidator(chain: Chain, options: ValidatorOptions): P
 }
 
 function unboundLines(chain: Chain, options: ValidatorOptions, folder: string, port: number): string[] {
-  const { zonePort, aggressive = false, tcp = false, keepsFor } = options
-  const yes = ['qname-minimisation', 'use-caps-for-id', 'log-servfail', 'ede']
+  const { zonePort, aggressive = false, tcp = false, isPlain = false, keepsFor } = options
+  const yes = ['log-servfail', 'ede']
   // Not harden-referral-path, which asks for NS and DS at each label: a name of sixty takes seconds.
   const hardened = ['glue', 'dnssec-stripped', 'below-nxdomain', 'algo-downgrade', 'large-queries', 'short-bufsize']
   const stubs = { '.': chain.server.port, 'outside.test.': chain.server.port, 'skydns.test.': zonePort }
@@ -213,13 +215,14 @@ function unboundLines(chain: Chain, options: ValidatorOptions, folder: string, p
     '  trust-anchor-signaling: no',
     '  local-zone: "test." nodefault',
     '  val-log-level: 2',
-    '  val-bogus-ttl: 1',
+    '  val-bogus-ttl: 0',
     '  val-sig-skew-min: 0',
     '  val-sig-skew-max: 0',
     '  incoming-num-tcp: 100',
     '  outgoing-num-tcp: 100',
     ...yes.map((name) => `  ${name}: yes`),
     ...hardened.map((name) => `  harden-${name}: yes`),
+    ...['use-caps-for-id', 'qname-minimisation'].map((name) => `  ${name}: ${isPlain ? 'no' : 'yes'}`),
     `  aggressive-nsec: ${aggressive ? 'yes' : 'no'}`,
     `  tcp-upstream: ${tcp ? 'yes' : 'no'}`,
     ...(keepsFor === undefined ? [] : [`  cache-max-ttl: ${keepsFor}`, `  cache-max-negative-ttl: ${keepsFor}`]),

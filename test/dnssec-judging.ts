@@ -10,6 +10,8 @@ export interface Asking {
   readonly dnssecOk?: boolean
   /** The CO flag beside DO (RFC 9824 §5.1). */
   readonly compactOk?: boolean
+  /** Has a validator hand out what it finds bogus (the CD bit). */
+  readonly unchecked?: boolean
   readonly transport?: 'udp' | 'tcp'
 }
 
@@ -27,11 +29,14 @@ export interface Judged {
 
 const LOOPBACK = '127.0.0.1'
 const TRIES = 4
+/** A bit of the header. */
+const CD = 0x10
 
 /** Asks a port of loopback; what was cut is asked again over TCP, and what nobody answers a few times. */
 export async function ask(port: number, { qname, qtype }: { qname: string; qtype: string }, how: Asking = {}): Promise<WireReply> {
-  const { dnssecOk = false, compactOk = false, transport = 'udp' } = how
-  const octets = Buffer.from(requestOctets(`${qname} ${qtype}`, { edns: 1232, dnssecOk, id: randomInt(65_536) }))
+  const { dnssecOk = false, compactOk = false, unchecked = false, transport = 'udp' } = how
+  const flags = unchecked ? CD : 0
+  const octets = Buffer.from(requestOctets(`${qname} ${qtype}`, { edns: 1232, dnssecOk, flags, id: randomInt(65_536) }))
   // An OPT record without options ends with its flags and its length.
   if (compactOk) octets[octets.length - 4]! |= 0x40
   for (let tries = 1; ; tries++) {

@@ -17,6 +17,8 @@ export interface SceneOptions {
   readonly denial: 'nsec' | 'nsec3'
   /** The keys that the server has at first: algorithm and role. Those that do not sign keys alone are in the parent's DS. */
   readonly keys: readonly (readonly [number, KeyRole])[]
+  /** The lines of `dnssec` that say where its keys are; `keys ./keys` where left out. */
+  readonly keyLines?: readonly string[]
   /** Lines of the server block beside the usual ones. */
   readonly lines?: readonly string[]
   /** For both validators, or for each of the two. */
@@ -47,7 +49,8 @@ export interface DnssecScene {
   judged(validator?: Validator): Judged
   /** Has both validators judge half of so many random questions; gives what is wrong. */
   judgeRandom(count: number, seed: number): Promise<string[]>
-  reload(): Promise<void>
+  /** Has it read its Corefile anew, with these lines on its keys. */
+  reload(keyLines?: readonly string[]): Promise<void>
   stop(): Promise<void>
 }
 
@@ -57,7 +60,7 @@ const VALIDATORS: readonly Omit<ValidatorOptions, 'zonePort'>[] = [{ aggressive:
 
 /** Sets the scene. */
 export async function startScene(options: SceneOptions): Promise<DnssecScene> {
-  const { denial, lines = [], env = {}, now = () => Date.now() / 1000 } = options
+  const { env = {}, now = () => Date.now() / 1000 } = options
   const folder = temporaryFolder()
   const cwd = folder.path
   const keysFolder = join(cwd, 'keys')
@@ -72,7 +75,9 @@ export async function startScene(options: SceneOptions): Promise<DnssecScene> {
     const chain = await startChain(keys.filter((_, index) => options.keys[index]![1] !== 'zsk'))
     stops.push(() => chain.server.stop())
     const port = await freePort()
-    writeFileSync(join(cwd, 'Corefile'), corefile(port, chain.server.port, denial, lines))
+    const configure = (keyLines = options.keyLines): void =>
+      writeFileSync(join(cwd, 'Corefile'), corefile(port, chain.server.port, { ...options, ...(keyLines && { keyLines }) }))
+    configure()
     const filled = await kv(cwd, ['import', '-store', 'data'], treeLines())
     if (filled.includes('exit')) throw new Error(filled)
     const server = await start(cwd, [], env)
@@ -90,7 +95,7 @@ export async function startScene(options: SceneOptions): Promise<DnssecScene> {
     const judged = (validator = validators[0]!): Judged => ({
       zone: ZONE,
       unsigned: [CUT, OUTSIDE],
-      isCompact: denial === 'nsec',
+      isCompact: options.denial === 'nsec',
       server: tap.port,
       validator: validator.port
     })
@@ -100,7 +105,8 @@ export async function startScene(options: SceneOptions): Promise<DnssecScene> {
       const wrong = await Promise.all(validators.map((validator, index) => judgeAll(ofEach(index), judged(validator))))
       return wrong.flat()
     }
-    const reload = async (): Promise<void> => {
+    const reload = async (keyLines?: readonly string[]): Promise<void> => {
+      configure(keyLines)
       const { code, err } = await skein(['reload'], cwd)
       if (code !== 0) throw new Error(err)
     }
@@ -111,7 +117,7 @@ export async function startScene(options: SceneOptions): Promise<DnssecScene> {
   }
 }
 
-function corefile(port: number, outside: number, denial: string, lines: readonly string[]): string {
+function corefile(port: number, outside: number, { denial, keyLines = ['keys ./keys'], lines = [] }: SceneOptions): string {
   return [
     `.:${port} {`,
     '  bind 127.0.0.1',
@@ -122,7 +128,7 @@ function corefile(port: number, outside: number, denial: string, lines: readonly
     `    zone ${CUT.join('.')} 127.0.0.1:${outside}`,
     '  }',
     `  dnssec ${ZONE.join('.')} {`,
-    '    keys ./keys',
+    ...keyLines.map((line) => `    ${line}`),
     `    denial ${denial}`,
     '  }',
     `  etcd ${ZONE.join('.')} {`,
