@@ -1,0 +1,67 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { clientProblems } from './dnssec-clients.js'
+import type { KeyRole } from './dnssec-keys.js'
+import { replayProblems } from './dnssec-replay.js'
+import { type DnssecScene, startScene } from './dnssec-scene.js'
+import { needs } from './tools.js'
+
+type Keys = readonly (readonly [number, KeyRole])[]
+
+const split = (algorithm: number): Keys => [
+  [algorithm, 'ksk'],
+  [algorithm, 'zsk']
+]
+
+const runs: readonly { denial: 'nsec' | 'nsec3'; keys: Keys; count: number; clients?: number }[] = [
+  { denial: 'nsec', keys: [[13, 'csk']], count: 5_000, clients: 100 },
+  { denial: 'nsec3', keys: [[13, 'csk']], count: 1_000, clients: 100 },
+  { denial: 'nsec', keys: split(8), count: 1_000 },
+  { denial: 'nsec3', keys: [[8, 'csk']], count: 1_000 },
+  { denial: 'nsec', keys: [[10, 'csk']], count: 1_000 },
+  { denial: 'nsec3', keys: split(10), count: 1_000 },
+  { denial: 'nsec', keys: [[14, 'csk']], count: 1_000 },
+  { denial: 'nsec3', keys: split(14), count: 1_000 },
+  { denial: 'nsec', keys: split(15), count: 1_000 },
+  { denial: 'nsec3', keys: [[15, 'csk']], count: 1_000 },
+  {
+    denial: 'nsec',
+    keys: [
+      [8, 'csk'],
+      [13, 'csk']
+    ],
+    count: 300
+  },
+  {
+    denial: 'nsec3',
+    keys: [
+      [13, 'csk'],
+      [15, 'csk']
+    ],
+    count: 300
+  },
+  { denial: 'nsec3', keys: split(13), count: 300 }
+]
+
+const rows = runs.map((run, index) => ({
+  ...run,
+  index,
+  named: `${run.count} questions to a zone with ${run.denial} and ${run.keys.map(([algorithm, role]) => `a ${role} of ${algorithm}`).join(' and ')}`
+}))
+
+describe('validators agree', needs('unbound', 'nsd', 'dnssec-keygen', 'dnssec-signzone', 'delv', 'drill'), () => {
+  let scene: DnssecScene
+  afterEach(() => scene?.stop())
+
+  test.each(rows)('on $named', async ({ denial, keys, count, clients = 0, index }) => {
+    // Each with and without the cache, aggressive over UDP or over TCP.
+    const isEven = index % 4 < 2
+    const lines = index % 3 === 0 ? ['loadbalance'] : ['cache', 'loadbalance']
+    scene = await startScene({ denial, keys, lines, validators: [{ aggressive: isEven }, { tcp: true, aggressive: !isEven }] })
+    expect(await scene.judgeRandom(count, 100 + index)).toEqual([])
+    if (clients > 0)
+      expect([...(await clientProblems(scene, 'delv', clients, 7)), ...(await clientProblems(scene, 'drill', clients, 8))]).toEqual([])
+    expect(scene.faults).toEqual([])
+    expect(scene.sets.size).toBeGreaterThan(count / 2)
+    expect(await replayProblems(scene)).toEqual([])
+  })
+})
