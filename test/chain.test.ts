@@ -121,7 +121,7 @@ describe('a class other than IN never meets the data of IN', () => {
   ]
 
   test.each(['CH', 'HS', 'NONE', 'ANY', 'CLASS0', 'CLASS65280'])('%s', async (qclass) => {
-    server = await serverOf(example('log'), { services })
+    server = await serverOf(example('log'), { services, file })
     for (const question of questions) {
       const { rcode, answer, authority, additional } = await server.ask(`${question} ${qclass}`)
       expect({ question, rcode, answer, authority, additional }).toEqual({
@@ -153,7 +153,7 @@ describe('a question comes back as it was spelled', () => {
   test.each(['wWw.eXample.ORG. A', 'WEB.East.SkyDNS.local. A', 'version.BIND. TXT CH', 'nowhere.SKYDNS.local. A', 'SkyDNS.local. ANY'])(
     '%s',
     async (question) => {
-      server = await serverOf(example('').replace('forward . 192.0.2.53 {\n    ndots 2\n  }', 'whoami'), { services })
+      server = await serverOf(example('').replace('forward . 192.0.2.53 {\n    ndots 2\n  }', 'whoami'), { services, file })
       const { qname, answer } = await server.ask(question)
       expect(qname).toBe(question.split(' ')[0])
       expect(answer.every((record) => record.startsWith(`${qname} `))).toBe(true)
