@@ -55,6 +55,7 @@ Usage:
   skein reload [-conf FILE]  have the running server go over to what the Corefile says now
   skein explain NAME [TYPE]  say what each plugin does with a question, and why
   skein kv VERB …            read and change the service store, or the etcd that feeds it; \`skein kv help\`
+  skein keys VERB …          make, list and tell of the keys that sign zones; \`skein keys help\`
 
 Flags:
 ${shownFlags([...FLAGS, CLIENT, DO, AT])}
@@ -110,11 +111,12 @@ const COMMANDS: Readonly<Record<string, { flags: readonly Flag[]; most: number; 
 async function command(argv: readonly string[]): Promise<void> {
   const [verb = '', ...rest] = argv
   if (verb === 'kv') return (await import('./process/kv.js')).kv(rest)
+  if (verb === 'keys') return (await import('./process/keys-command.js')).keysCommand(rest)
   const named = Object.hasOwn(COMMANDS, verb) ? COMMANDS[verb]! : undefined
   const { flags, most, go } = named ?? COMMANDS.run!
   const given = readArguments(named === undefined ? argv : rest, flags)
   const { words } = given
-  if (given.flags.has('help') || words[0] === 'help') return print(words[1] === 'kv' ? (await import('./process/kv.js')).KV_HELP : HELP)
+  if (given.flags.has('help') || words[0] === 'help') return print(await helpOf(words[1]))
   if (given.flags.has('version') || words[0] === 'version') return print(`Skein-${version()}\n${platform()}\n`)
   const extra = words[most]
   if (extra !== undefined && named === undefined)
@@ -126,8 +128,13 @@ async function command(argv: readonly string[]): Promise<void> {
   await go(given)
 }
 
+async function helpOf(command: string | undefined): Promise<string> {
+  if (command === 'kv') return (await import('./process/kv.js')).KV_HELP
+  return command === 'keys' ? (await import('./process/keys-command.js')).KEYS_HELP : HELP
+}
+
 function shownCommands(word: string): string {
-  const known = [...Object.keys(COMMANDS), 'kv', 'help', 'version']
+  const known = [...Object.keys(COMMANDS), 'kv', 'keys', 'help', 'version']
   const near = nearest(word, known)
   return `one of ${known.join(', ')}${near === undefined ? '' : `: did you mean ${near}?`}`
 }

@@ -31,7 +31,8 @@ const COMMANDS = [
   ['convert'],
   ['plugins'],
   ['explain', 'a', '-json'],
-  ['kv', 'help']
+  ['kv', 'help'],
+  ['keys', 'help']
 ]
 const asWords = COMMANDS.map((args) => [args.join(' '), args] as const)
 

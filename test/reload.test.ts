@@ -1,5 +1,5 @@
 /** Going over to another configuration while questions come in. */
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -57,6 +57,18 @@ describe('what says the same goes on, what says something else is built anew', (
     expect((await server.reload(read(block('.', 'file-says word')))).kept).toHaveLength(0)
     expect(await ask('x. TXT')).toBe('second')
     expect((await server.reload(read(block('.', 'file-says word', 'order file-says before cache')))).kept).toHaveLength(0)
+  })
+
+  test('nor one whose folder has other names in it', async () => {
+    const text = block('.', 'folder-says names')
+    const { server, ask } = await started(text, await freePort())
+    expect((await server.reload(read(text))).kept).toHaveLength(1)
+    mkdirSync(join(folder.path, 'names'))
+    expect((await server.reload(read(text))).kept).toHaveLength(0)
+    writeFileSync(join(folder.path, 'names/one'), '')
+    expect((await server.reload(read(text))).kept).toHaveLength(0)
+    expect(await ask('x. TXT')).toBe('one')
+    expect((await server.reload(read(text))).kept).toHaveLength(1)
   })
 
   test('a setting of the process is that of all blocks, kept ones too', async () => {
@@ -248,6 +260,27 @@ describe('the directive reload', () => {
     writeFileSync(join(folder.path, 'seen'), 'two')
     await look()
     expect(await ask('x. TXT')).toBe('two')
+  })
+
+  test('sees names that come to a folder which directives have read, and go, and the folder itself', async () => {
+    const at = join(folder.path, 'keys')
+    const { ask, look, services } = await watched(block('.', 'reload 10s 0s', 'folder-says keys'))
+    const reloads = (): number => services.log.lines.filter((line) => line.includes('Reloading complete')).length
+    const steps: [() => void, string, number][] = [
+      [() => {}, 'nothing', 0],
+      [() => mkdirSync(at), 'nothing', 1],
+      [() => writeFileSync(join(at, 'b'), ''), 'b', 2],
+      [() => writeFileSync(join(at, 'a'), ''), 'a b', 3],
+      // What they say is for who reads them.
+      [() => writeFileSync(join(at, 'a'), 'more'), 'a b', 3],
+      [() => rmSync(join(at, 'b')), 'a', 4],
+      [() => rmSync(at, { recursive: true }), 'nothing', 5]
+    ]
+    for (const [change, word, count] of steps) {
+      change()
+      await look()
+      expect([await ask('x. TXT'), reloads()]).toEqual([word, count])
+    }
   })
 
   test('the hash is that of the exact octets', async () => {

@@ -62,6 +62,15 @@ install(
   }`
 )
 
+// Answers with the names in a folder.
+install(
+  'folder-says',
+  `async setup({ args: [folder] }, host) {
+    const word = (await host.readFolder(folder)).join(' ') || 'nothing'
+    return { handle: (query) => query.reply({ aa: true, answer: [{ owner: query.qname, type: 'TXT', ttl: 60, rdata: [word] }] }) }
+  }`
+)
+
 /** A text read as the Corefile. */
 export const read = (corefile: string): Configuration => ({ ...parseCorefile(corefile, file), file, isDefault: false })
 

@@ -15,7 +15,7 @@ async function before(act: Act) {
 }
 
 const CD = 0x0010
-const RRSIG = Buffer.from('0001050200000e10ffffffff00000000000103676f6f00ff', 'hex')
+const RRSIG = Buffer.from('0001050200000e107fffffff00000000000103676f6f00ff', 'hex')
 const RECORDS: Readonly<Record<string, ResourceRecord['rdata']>> = {
   A: '192.0.2.1',
   RRSIG,

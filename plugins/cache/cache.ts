@@ -17,7 +17,7 @@ import {
 import { Changes } from './changes.js'
 import { classify } from './classify.js'
 import { Entries } from './entries.js'
-import { lasting } from './lifetime.js'
+import { lasting, signedFor } from './lifetime.js'
 import { Marks } from './marks.js'
 import { type Asked, Numbers, telling } from './numbers.js'
 import type { Options } from './options.js'
@@ -155,12 +155,23 @@ export class Cache {
     if (kind === 'fleeting') return reply
     const limits = this.#options[kind]
     if (query.within(limits.disabled) !== undefined) return reply
-    const told = lasting(reply, limits, isOwn)
+    const told = lasting(reply, limits, isOwn, this.#within(query, reply))
     if (told === undefined) return reply
     const entries = kind === 'success' ? this.#success : this.#denial
     const place = this.#put(entries, query, variant, asCached(told.reply, isForwarded(reply)), count, told.seconds * 1000)
     // What hits tell of data of our own is what the first asker is told, and written already.
     return place > 0 && isOwn && reply.problem === undefined ? entries.toldAs(place, query.question, told.reply) : told.reply
+  }
+
+  /**
+   * For how many seconds its signatures bound a reply; undefined where they do not. Whoever hears a TTL that does not count down in the
+   * last moment keeps the answer as long again.
+   */
+  #within(query: Query, reply: Message): number | undefined {
+    // Others get signatures only where they ask for nothing else.
+    if (!query.dnssecOk && query.qtype !== 'RRSIG') return undefined
+    const left = signedFor(reply, this.#host.clock.now())
+    return left !== undefined && this.#options.keepsTtl ? Math.floor(left / 2) : left
   }
 
   /** A failure never takes the place of an answer. Upstreams fail where they are asked without RD for what they do not know. */

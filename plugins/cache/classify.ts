@@ -14,8 +14,8 @@ export type Kind = 'success' | 'denial' | 'failure' | 'fleeting' | 'nothing'
 const TC = 0x0200
 /** Longer chains are no answer that anybody follows. */
 const MOST_CNAMES = 16
-/** Replies of a server that goes. */
-const PASSING = 'stopping'
+/** Why there is a failure that says nothing of the next time: the server goes, or a key cannot sign. */
+const PASSING: ReadonlySet<string | undefined> = new Set(['stopping', 'signing-failed'])
 
 /** What a reply to this query is. */
 export function classify(query: Query, reply: Message): Kind {
@@ -32,7 +32,7 @@ export function classify(query: Query, reply: Message): Kind {
       return end === undefined ? 'fleeting' : denial(query, reply, end.name)
     }
     case 'SERVFAIL':
-      return reply.why === PASSING ? 'nothing' : 'failure'
+      return PASSING.has(reply.why) ? 'nothing' : 'failure'
     default:
       return 'nothing'
   }

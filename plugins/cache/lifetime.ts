@@ -10,13 +10,22 @@ export interface Lasting {
 
 /** The last four octets of an SOA's rdata. */
 const MINIMUM_OCTETS = 4
+/** Where the expiration stands in an RRSIG's rdata (RFC 4034 §3.1). */
+const EXPIRATION_AT = 8
 
 /**
  * The reply with its TTLs brought within the limits; undefined where it may not be kept: a TTL of 0 stays 0 unless the operator
- * has written a least one. Of our own data, which a change flushes, only limits that are written bound the TTLs.
+ * has written a least one. Of our own data, which a change flushes, only limits that are written bound the TTLs. `within` seconds
+ * its signatures end, which bounds them whatever the operator says.
  */
-export function lasting(reply: Message, limits: Pick<Limits, 'most' | 'least'>, isOwn: boolean): Lasting | undefined {
-  const most = counts(limits.most, isOwn) ? limits.most.seconds : Number.MAX_SAFE_INTEGER
+export function lasting(
+  reply: Message,
+  limits: Pick<Limits, 'most' | 'least'>,
+  isOwn: boolean,
+  within = Number.MAX_SAFE_INTEGER
+): Lasting | undefined {
+  if (within <= 0) return undefined
+  const most = Math.min(within, counts(limits.most, isOwn) ? limits.most.seconds : Number.MAX_SAFE_INTEGER)
   const least = counts(limits.least, isOwn) ? limits.least.seconds : 0
   let seconds = Number.MAX_SAFE_INTEGER
   const bounded = (records: readonly ResourceRecord[], ttlFor: (record: ResourceRecord) => number): readonly ResourceRecord[] => {
@@ -38,6 +47,29 @@ export function lasting(reply: Message, limits: Pick<Limits, 'most' | 'least'>, 
   if (seconds === 0) return undefined
   const isSame = parts.answer === answer && parts.authority === authority && parts.additional === additional
   return { reply: isSame ? reply : reply.with(parts), seconds }
+}
+
+/**
+ * How many whole seconds it is until the first signature of a reply ends (RFC 4035 §5.3.3), by serial numbers as RFC 4034 §3.1.5 has it;
+ * undefined where it has none. 0 or less where one is over, or cannot be read. `now` is in milliseconds since 1970.
+ */
+export function signedFor({ answer, authority, additional }: Message, now: number): number | undefined {
+  let least: number | undefined
+  for (const records of [answer, authority, additional]) {
+    for (const record of records) {
+      if (record.type !== 'RRSIG') continue
+      const { rdata } = record
+      const left = rdata instanceof Uint8Array ? leftOf(rdata, Math.ceil(now / 1000)) : 0
+      if (least === undefined || left < least) least = left
+    }
+  }
+  return least
+}
+
+function leftOf(rdata: Uint8Array, seconds: number): number {
+  if (rdata.length < EXPIRATION_AT + 4) return 0
+  const view = new DataView(rdata.buffer, rdata.byteOffset, rdata.byteLength)
+  return (view.getUint32(EXPIRATION_AT) - seconds) | 0
 }
 
 function ttlOf({ ttl }: ResourceRecord): number {

@@ -37,6 +37,7 @@ describe('never kept is', () => {
     ['a referral', `${a} A`, says({ authority: [ns] }), {}],
     ['what nobody was asked', `${a} A`, (query) => query.fail('SERVFAIL', 'ndots', { origin: { kind: 'none' } }), {}],
     ['SERVFAIL of a server that stops', `${a} A`, (query) => query.fail('SERVFAIL', 'stopping'), {}],
+    ['SERVFAIL of a key that cannot sign', `${a} A`, (query) => query.fail('SERVFAIL', 'signing-failed'), { dnssecOk: true }],
     ['SERVFAIL without RD', `${a} A`, says({ rcode: 'SERVFAIL' }), { rd: false }],
     ['an answer for a client’s network', `${a} A`, says({ answer: [record] }), { options: [[8, Buffer.from([0, 1, 24, 0, 192, 0, 2])]] }],
     ['ANY', `${a} ANY`, says({ answer: [record] }), {}],

@@ -11,15 +11,15 @@ function nextOf(owner: string, apex = APEX): Uint8Array {
 }
 
 const long = 'a'.repeat(63)
-const full = `${'a'.repeat(47)}.${long}.${long}.${long}.example.org.`
+const full = `${'a'.repeat(49)}.${long}.${long}.${long}.example.org.`
 
 describe('what follows a name in its NSEC record is the very next one', () => {
   test.each<[string, string, string]>([
     ['of an ordinary name a \\000 before it', 'www.example.org.', '\\000.www.example.org.'],
     ['of the apex too', 'example.org.', '\\000.example.org.'],
-    ['of one with 253 octets too', full.slice(1 + 1), `\\000.${full.slice(2)}`],
-    ['of one with 254 octets a label that is an octet longer', full.slice(1), `${'a'.repeat(46)}\\000${full.slice(47)}`],
-    ['of one with 255 octets a label whose last octet is greater', full, `${'a'.repeat(46)}b${full.slice(47)}`]
+    ['of one with 253 octets too', full.slice(2), `\\000.${full.slice(2)}`],
+    ['of one with 254 octets a label that is an octet longer', full.slice(1), `${'a'.repeat(48)}\\000${full.slice(49)}`],
+    ['of one with 255 octets a label whose last octet is greater', full, `${'a'.repeat(48)}b${full.slice(49)}`]
   ])('%s', (_, owner, next) => {
     expect(Buffer.from(nextOf(owner))).toEqual(Buffer.from(nameOctets(next)))
   })

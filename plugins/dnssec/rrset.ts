@@ -13,10 +13,6 @@ export interface RRset {
   readonly originalTtl: number
 }
 
-export const TYPE_RRSIG = 46
-
-const FIXED_OCTETS = 10
-
 /** The RRsets of a section in the order in which they begin, and the signatures among its records. */
 export function rrsetsOf(section: readonly ResourceRecord[]): {
   readonly sets: readonly RRset[]
@@ -60,28 +56,28 @@ export function isWildcardOwner(owner: string): boolean {
   return owner.startsWith('*.') || owner === '*'
 }
 
-/** The records in canonical form and order, none twice (RFC 4034 §6.3). */
-export function canonicalRecords({ owner, type, records, originalTtl }: RRset): Uint8Array {
+/**
+ * Puts the records in canonical form and order, none twice (RFC 4034 §6.3), into octets from `at` on; gives where they end. Throws
+ * RangeError where there is no room.
+ */
+export function putRecords({ owner, type, records, originalTtl }: RRset, octets: Buffer, at: number): number {
   const name = nameOctets(owner)
   const rdatas = records.length === 1 ? [canonicalRdata(records[0]!)] : sorted(records.map(canonicalRdata))
-  let length = 0
-  for (const rdata of rdatas) length += name.length + FIXED_OCTETS + rdata.length
-  const octets = Buffer.allocUnsafe(length)
-  let at = 0
+  let end = at
   for (const rdata of rdatas) {
-    octets.set(name, at)
-    at += name.length
-    at = octets.writeUInt16BE(type, at)
-    at = octets.writeUInt16BE(1, at)
-    at = octets.writeUInt32BE(originalTtl, at)
-    at = octets.writeUInt16BE(rdata.length, at)
-    octets.set(rdata, at)
-    at += rdata.length
+    octets.set(name, end)
+    end += name.length
+    end = octets.writeUInt16BE(type, end)
+    end = octets.writeUInt16BE(1, end)
+    end = octets.writeUInt32BE(originalTtl, end)
+    end = octets.writeUInt16BE(rdata.length, end)
+    octets.set(rdata, end)
+    end += rdata.length
   }
-  return octets
+  return end
 }
 
 function sorted(rdatas: Uint8Array[]): Uint8Array[] {
-  rdatas.sort(Buffer.compare)
+  rdatas.sort((a, b) => Buffer.compare(a, b))
   return rdatas.filter((rdata, i) => i === 0 || Buffer.compare(rdata, rdatas[i - 1]!) !== 0)
 }

@@ -13,8 +13,9 @@ import {
   thrownText,
   type ZoneKey
 } from 'skein/plugin'
+import { allHere } from './all-here.js'
 import type { Counts } from './numbers.js'
-import { canonicalRecords, type RRset } from './rrset.js'
+import { putRecords, type RRset } from './rrset.js'
 import type { SignedZone } from './zone.js'
 
 const HOUR_MS = 3_600_000
@@ -33,6 +34,11 @@ export const MOST_TTL: number = (VALID_MS / DAY_MS / 2) * 86_400
 const KEY_OCTETS = 300
 /** Of an RRSIG's rdata what stands before the signer. */
 const FIXED_OCTETS = 18
+
+/** Before the records there is room for what of the RRSIG is signed with them. */
+const HEAD_ROOM = FIXED_OCTETS + 255
+/** What is signed, one RRset at a time; more than of any that fits a message. */
+const room = Buffer.alloc(HEAD_ROOM + 4 * 1024 * 1024)
 
 /** Why an RRset has no signature, in words. */
 export class SigningProblem extends Error {}
@@ -72,8 +78,8 @@ export class Signatures {
 
   /** The RRSIG records of an RRset. Throws, or rejects with, a SigningProblem. */
   of(rrset: RRset, zone: SignedZone, counts: Counts): MaybePromise<readonly ResourceRecord[]> {
-    const records = canonicalRecords(rrset)
-    const key = keyOf(records)
+    const end = putRecords(rrset, room, HEAD_ROOM)
+    const key = keyOf(room.subarray(HEAD_ROOM, end))
     const now = this.#parts.clock.now()
     const known = this.#kept.get(key)
     if (known !== undefined && now < known.renewAt && now + rrset.ttl * 1000 + SKEW_MS < known.endsAt) {
@@ -81,43 +87,49 @@ export class Signatures {
       return recordsOf(rrset, known)
     }
     counts.misses++
-    const made = this.#make(key, records, rrset, zone, now, counts)
+    const made = this.#make(key, end, rrset, zone, now, counts)
     return isPromiseLike(made) ? made.then((kept) => recordsOf(rrset, kept)) : recordsOf(rrset, made)
   }
 
-  #make(key: string, records: Uint8Array, rrset: RRset, zone: SignedZone, now: number, counts: Counts): MaybePromise<Kept> {
-    const underWay = this.#making.askers(key) > 0
-    if (underWay) return this.#making.ask(key, () => Promise.reject(new SigningProblem('nothing is under way')))
+  #make(key: string, end: number, rrset: RRset, zone: SignedZone, now: number, counts: Counts): MaybePromise<Kept> {
+    // The same is being made: there is nothing to ask for.
+    if (this.#making.askers(key) > 0) return this.#making.ask(key, never)
     const endsAt = now + VALID_MS
     const renewAt = endsAt - RENEWED_MS - this.#parts.random.below(JITTER_MS)
-    const finish = (rdatas: readonly Uint8Array[]): Kept => {
+    const keep = (rdatas: readonly Uint8Array[]): Kept => {
       const kept = { rdatas, renewAt, endsAt }
       this.#kept.set(key, kept)
       return kept
     }
-    const signed = zone.signersOf(rrset.type).map((signer) => this.#sign(signer, records, rrset, now, counts))
-    if (signed.every(isHere)) return finish(signed)
-    return this.#making.ask(key, () => Promise.all(signed).then(finish))
+    const signed = allHere(zone.signersOf(rrset.type).map((signer) => this.#sign(signer, end, rrset, now, counts)))
+    return isPromiseLike(signed) ? this.#making.ask(key, async () => keep(await signed)) : keep(signed)
   }
 
-  #sign(signer: ZoneKey, records: Uint8Array, rrset: RRset, now: number, counts: Counts): MaybePromise<Uint8Array> {
-    const head = headOf(signer, rrset, now)
-    const octets = Buffer.concat([head, records])
+  /** The rdata of the RRSIG by one key, of the records that stand in the room. */
+  #sign(signer: ZoneKey, end: number, rrset: RRset, now: number, counts: Counts): MaybePromise<Uint8Array> {
+    const start = putHead(signer, rrset, now)
+    // The room is another's when this is waited for.
+    const octets = signer.signsLater ? Buffer.from(room.subarray(start, end)) : room.subarray(start, end)
+    const headLength = HEAD_ROOM - start
     const done = (signature: Uint8Array): Uint8Array => {
       if (this.#parts.verified > 0 && this.#parts.random.below(100) < this.#parts.verified) verify(signer, octets, signature, counts)
-      return Buffer.concat([head, signature])
+      const rdata = new Uint8Array(headLength + signature.length)
+      rdata.set(octets.subarray(0, headLength))
+      rdata.set(signature, headLength)
+      return rdata
+    }
+    const failed = (error: unknown): never => {
+      counts.failures++
+      throw new SigningProblem(`the key ${signer.name} cannot sign: ${thrownText(error)}`, { cause: error })
     }
     try {
       const signature = signer.sign(octets)
-      return isPromiseLike(signature) ? signature.then(done).catch((error: unknown) => failed(signer, error, counts)) : done(signature)
+      return isPromiseLike(signature) ? signature.then(done).catch(failed) : done(signature)
     } catch (error) {
-      return failed(signer, error, counts)
+      // Late like that of a key which signs elsewhere: whoever waits for several then waits for all.
+      return Promise.reject(error as Error).catch(failed)
     }
   }
-}
-
-function isHere(value: MaybePromise<Uint8Array>): value is Uint8Array {
-  return !isPromiseLike(value)
 }
 
 function verify(signer: ZoneKey, octets: Uint8Array, signature: Uint8Array, counts: Counts): void {
@@ -126,30 +138,28 @@ function verify(signer: ZoneKey, octets: Uint8Array, signature: Uint8Array, coun
   if (!isGood) throw new Error('what it has signed does not verify')
 }
 
-function failed(signer: ZoneKey, error: unknown, counts: Counts): never {
-  counts.failures++
-  throw new SigningProblem(`the key ${signer.name} cannot sign: ${thrownText(error)}`, { cause: error })
+function never(): Promise<Kept> {
+  return Promise.reject(new SigningProblem('nothing is under way'))
 }
 
 /** The records whole where they are few octets, else their hash, so that what is kept is small. */
-function keyOf(records: Uint8Array): string {
-  if (records.length <= KEY_OCTETS) return Buffer.from(records.buffer, records.byteOffset, records.length).toString('latin1')
-  return createHash('sha256').update(records).digest('base64')
+function keyOf(records: Buffer): string {
+  return records.length <= KEY_OCTETS ? records.toString('latin1') : createHash('sha256').update(records).digest('base64')
 }
 
-/** The rdata of an RRSIG before the signature (RFC 4034 §3.1). */
-function headOf({ algorithm, tag, zone }: ZoneKey, { owner, type, originalTtl }: RRset, now: number): Uint8Array {
+/** Puts the rdata of an RRSIG before the signature (RFC 4034 §3.1) in front of the records; gives where it begins. */
+function putHead({ algorithm, tag, zone }: ZoneKey, { owner, type, originalTtl }: RRset, now: number): number {
   const name = nameOctets(zone)
-  const head = Buffer.allocUnsafe(FIXED_OCTETS + name.length)
-  head.writeUInt16BE(type, 0)
-  head[2] = algorithm
-  head[3] = countLabels(owner)
-  head.writeUInt32BE(originalTtl, 4)
-  head.writeUInt32BE(seconds(now + VALID_MS), 8)
-  head.writeUInt32BE(seconds(now - BACKDATED_MS), 12)
-  head.writeUInt16BE(tag, 16)
-  head.set(name, FIXED_OCTETS)
-  return head
+  const start = HEAD_ROOM - FIXED_OCTETS - name.length
+  room.writeUInt16BE(type, start)
+  room[start + 2] = algorithm
+  room[start + 3] = countLabels(owner)
+  room.writeUInt32BE(originalTtl, start + 4)
+  room.writeUInt32BE(seconds(now + VALID_MS), start + 8)
+  room.writeUInt32BE(seconds(now - BACKDATED_MS), start + 12)
+  room.writeUInt16BE(tag, start + 16)
+  room.set(name, start + FIXED_OCTETS)
+  return start
 }
 
 /** As RRSIG has it: serial numbers of 32 bits (RFC 4034 §3.1.5). */

@@ -1,5 +1,6 @@
 /** A reply with the signatures of what is a signed zone's own. */
-import { isPromiseLike, type MaybePromise, type ResourceRecord, withTtl } from 'skein/plugin'
+import { andThen, type MaybePromise, type ResourceRecord, withTtl } from 'skein/plugin'
+import { allHere } from './all-here.js'
 import type { Counts } from './numbers.js'
 import { coveredType, isWildcardOwner, type RRset, rrsetsOf } from './rrset.js'
 import { MOST_TTL, type Signatures } from './signatures.js'
@@ -22,13 +23,8 @@ export type ZoneOf = (rrset: RRset) => SignedZone | undefined
 export function signedSections(sections: Sections, zoneOf: ZoneOf, signatures: Signatures, counts: Counts): MaybePromise<Sections> {
   const sign = (records: readonly ResourceRecord[], most?: number): MaybePromise<readonly ResourceRecord[]> =>
     records.length === 0 ? records : signedSection(records, zoneOf, signatures, counts, most)
-  const answer = sign(sections.answer)
-  const authority = sign(sections.authority)
-  const additional = sign(sections.additional, MOST_ADDITIONAL)
-  if (isPromiseLike(answer) || isPromiseLike(authority) || isPromiseLike(additional)) {
-    return Promise.all([answer, authority, additional]).then(([one, two, three]) => ({ answer: one, authority: two, additional: three }))
-  }
-  return { answer, authority, additional }
+  const all = allHere([sign(sections.answer), sign(sections.authority), sign(sections.additional, MOST_ADDITIONAL)])
+  return andThen(all, ([answer, authority, additional]) => ({ answer: answer!, authority: authority!, additional: additional! }))
 }
 
 /** Each RRset with its signatures behind it; those that came with it stay with it. */
@@ -52,11 +48,9 @@ function signedSection(
     // What cannot be signed would be taken for forged; whoever needs it asks for it.
     if (isWildcardOwner(set.owner) || signed++ >= most) continue
     const bounded = withLeastTtl(set)
-    const made = signatures.of(bounded, zone, counts)
-    parts.push(isPromiseLike(made) ? made.then((rrsigs) => [...bounded.records, ...rrsigs]) : [...bounded.records, ...made])
+    parts.push(andThen(signatures.of(bounded, zone, counts), (rrsigs) => [...bounded.records, ...rrsigs]))
   }
-  // A promise is made only where something is waited for.
-  return parts.some(isPromiseLike) ? Promise.all(parts).then((lists) => lists.flat()) : (parts as (readonly ResourceRecord[])[]).flat()
+  return andThen(allHere(parts), (lists) => (lists.length === 1 ? lists[0]! : lists.flat()))
 }
 
 /** The RRset with one TTL, which no signature ends before. */

@@ -6,6 +6,7 @@ import {
   type MaybePromise,
   type Message,
   type Next,
+  type Origin,
   type Query,
   type Reply,
   type ResourceRecord,
@@ -31,6 +32,7 @@ const AD = 0x0020
 const RCODE = 0xf
 const MOST_CNAMES = 16
 const NO_RECORDS: readonly ResourceRecord[] = []
+const NO_READS: readonly number[] = []
 
 /** A reply as it is to be signed. */
 interface Unsigned {
@@ -112,8 +114,7 @@ export class Signer {
   }
 
   #dsAt(zone: SignedZone, name: string): readonly ResourceRecord[] | undefined {
-    const ds = this.#names.cutsIn(zone).find(({ apex, ds }) => apex === name && ds.length > 0)?.ds
-    return ds ?? this.#zones.find(({ apex }) => apex === name && apex !== zone.apex)?.ds
+    return this.#names.cutsIn(zone).find(({ apex, ds }) => apex === name && ds.length > 0)?.ds
   }
 
   #answered(query: Query, zone: SignedZone, reply: Reply, next: Next): MaybePromise<Reply> {
@@ -130,19 +131,15 @@ export class Signer {
   }
 
   #signed(query: Query, zone: SignedZone, reply: Message, unsigned: Unsigned, counts: Counts): MaybePromise<Message> {
-    const { rcode, sections, reads = [], cut } = unsigned
+    const { rcode, sections, reads = NO_READS, cut } = unsigned
     const zoneOf = (rrset: RRset): SignedZone | undefined => this.#zoneOf(rrset, cut)
     const signed = signedSections(sections, zoneOf, this.#signatures, counts)
-    const before = reply.origin
-    return andThen(signed, (all) =>
-      reply.with({
-        ...all,
-        rcode,
-        flags: reply.flags & ~(AD | RCODE),
-        origin: reads.length === 0 ? before : { kind: 'store', ...before, reads: [...(before?.reads ?? []), ...reads] },
-        compactOk: zone.denial === 'nsec' && query.compactOk
-      })
-    )
+    const finish = ({ answer, authority, additional }: Sections): Message => {
+      const flags = reply.flags & ~(AD | RCODE)
+      const compactOk = zone.denial === 'nsec' && query.compactOk
+      return reply.with({ answer, authority, additional, rcode, flags, origin: withReads(reply.origin, reads), compactOk })
+    }
+    return isPromiseLike(signed) ? signed.then(finish) : finish(signed)
   }
 
   /** The zone that signs an RRset: none where it is at or below a cut, but for what the parent says of that. */
@@ -221,6 +218,10 @@ export class Signer {
     const { records, reads } = compactProof(this.#names, { zone, name, type: isThere ? 0 : undefined, ttl: negativeTtl(soa) })
     return { rcode: 'NOERROR', sections: { answer: records, authority: NO_RECORDS, additional: NO_RECORDS }, reads }
   }
+}
+
+function withReads(origin: Origin | undefined, reads: readonly number[]): Origin | undefined {
+  return reads.length === 0 ? origin : { kind: 'store', ...origin, reads: [...(origin?.reads ?? []), ...reads] }
 }
 
 /** A referral (RFC 4035 §3.1.4): its NS records are the child's; where there is no DS, that is proven. */

@@ -35,7 +35,7 @@ function checkLayer(given: Given, layer: object): void {
 
 function checkReach(reach: Given): void {
   reach.members('an object such as { zones, ends, asks }')
-  reach.onlyKeys(['zones', 'ends', 'answers', 'asks', 'listens'])
+  reach.onlyKeys(['zones', 'ends', 'answers', 'asks', 'makes', 'listens'])
   const [zones, ends, answers] = [reach.get('zones'), reach.get('ends'), reach.get('answers')]
   checkZones(zones)
   checkZones(ends)
@@ -46,6 +46,8 @@ function checkReach(reach: Given): void {
     if (isIP(asked.get('address').text('an IP address')) === 0) asked.get('address').fail('an IP address without brackets')
     checkZones(asked.get('zones'))
   }
+  const makes = reach.get('makes')
+  if (!makes.isMissing) for (const made of makes.list('a list of texts')) made.text('a text such as "makes a key in ./keys"')
   // A name to listen at is looked up when that is done.
   for (const listening of addressesOf(reach.get('listens'))) listening.get('address').text('an address')
 }

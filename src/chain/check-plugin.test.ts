@@ -142,6 +142,8 @@ describe('what a plugin sets up is looked at when it is loaded', () => {
     ["{ reach: { get zones() { throw new Error('boom') } } }", 'its reach.zones cannot be read: boom'],
     ["{ get reach() { throw new Error('boom') } }", 'its reach cannot be read: boom'],
     ["{ get handle() { throw new Error('boom') } }", 'its handle cannot be read: boom'],
+    ["{ reach: { makes: 'a key' } }", 'its reach.makes is the text "a key", expected a list of texts'],
+    ['{ reach: { makes: [1] } }', 'its reach.makes[0] is 1, expected a text such as "makes a key in ./keys"'],
     ["{ reach: { asks: ['192.0.2.1'] } }", 'its reach.asks[0] is the text "192.0.2.1", expected an object { address, port }'],
     ["{ reach: { asks: { address: '192.0.2.1', port: 53 } } }", 'its reach.asks is an object, expected a list of { address, port }'],
     [
@@ -165,7 +167,7 @@ describe('what is right is taken', () => {
     ),
     "const hello = new (class { name = 'hello'; api = 1; count = 0; setup() { return new (class { handle(query, next) { return next(query) } }) } })\nexport default hello",
     "export const x = 1\nexport default { name: 'hello', api: 1, schema: undefined, setup: async () => Object.create(null) }",
-    layer("{ reach: { zones: ['a.'], ends: [], asks: [] }, start() {}, stop() {}, own: 1 }"),
+    layer("{ reach: { zones: ['a.'], ends: [], asks: [], makes: ['makes a key'] }, start() {}, stop() {}, own: 1 }"),
     layer('{ data: 1 }')
   ])('%s', async (source) => {
     await (await serverOf('. {\n  hello\n}', { file: corefileOf(source) })).stop()

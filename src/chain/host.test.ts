@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { Directive } from '../corefile/directive.js'
 import type { Log, Offer, Setting, StoreOptions } from '../plugin.js'
-import { hashOf, PluginHost } from './host.js'
+import { hashAt, hashOf, PluginHost } from './host.js'
 import { BlockScope, type ProcessServices, Settings, type Stores } from './scope.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-host-'))
@@ -61,6 +61,39 @@ describe('what a plugin is lent', () => {
     ['.', 'Corefile:3: hosts: cannot read .: it is a folder']
   ])('a file that cannot be read is an error with file and line: %s', async (path, message) => {
     await expect(hostOf(scope(), 'hosts', 3).readFile(path)).rejects.toMatchObject({ code: 'SKEIN_CONFIG', message })
+  })
+
+  test('the names in a folder are sorted, and none where it is missing', async () => {
+    const host = hostOf(scope(), 'dnssec', 3)
+    expect(await host.readFolder('keys')).toEqual([])
+    mkdirSync(join(folder, 'keys/b'), { recursive: true })
+    for (const name of ['c', 'a']) writeFileSync(join(folder, 'keys', name), '')
+    expect(await host.readFolder('./keys')).toEqual(['a', 'b', 'c'])
+    expect(await host.readFolder(join(folder, 'keys/b'))).toEqual([])
+  })
+
+  test('a folder is known again by its names: missing, empty, and with others', async () => {
+    const [block, at] = [scope(), join(folder, 'again.d')]
+    const host = hostOf(block, 'dnssec', 3)
+    const hashes = new Set<string | undefined>()
+    const steps = [() => {}, () => mkdirSync(at), () => writeFileSync(join(at, 'a'), ''), () => writeFileSync(join(at, 'b'), '')]
+    for (const step of steps) {
+      step()
+      await host.readFolder('again.d')
+      const [read] = block.files
+      expect(block.files).toHaveLength(1)
+      expect(read!.hash).toBe(await hashAt(at))
+      hashes.add(read!.hash)
+    }
+    expect(hashes.size).toBe(4)
+  })
+
+  test('what is no folder is an error with file and line', async () => {
+    writeFileSync(join(folder, 'flat'), '')
+    await expect(hostOf(scope(), 'dnssec', 3).readFolder('flat')).rejects.toMatchObject({
+      code: 'SKEIN_CONFIG',
+      message: 'Corefile:3: dnssec: cannot read flat: it is no folder'
+    })
   })
 
   test('so do the folders and sockets of stores', () => {

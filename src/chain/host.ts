@@ -71,7 +71,8 @@ export class PluginHost implements Host {
       this.#scope.noteFile({ path: absolute, hash: names && hashOfNames(names), directive: this.#directive })
       return names ?? []
     } catch (error) {
-      throw new ConfigError(`${this.#directive.name}: cannot read ${path}: ${reasonOf(error)}`, this.#directive.at, { cause: error })
+      const why = (error as NodeJS.ErrnoException).code === 'ENOTDIR' ? 'it is no folder' : reasonOf(error)
+      throw new ConfigError(`${this.#directive.name}: cannot read ${path}: ${why}`, this.#directive.at, { cause: error })
     }
   }
 

@@ -11,7 +11,7 @@ import { SystemRandom } from '../process/random.js'
 import { Sharing } from '../process/shares.js'
 import { ProcessStores } from '../process/stores.js'
 import { addressFindings, storeFindings } from './addresses.js'
-import { type Finding, failure, shownFinding, warning } from './finding.js'
+import { type Finding, failure, note, shownFinding, warning } from './finding.js'
 import { loopFindings } from './loops.js'
 import { type Machine, thisMachine } from './machine.js'
 import { orderFindings } from './orders.js'
@@ -35,7 +35,7 @@ export interface Checked {
   /** Undefined where the file cannot be read or parsed. */
   readonly configuration: Configuration | undefined
   readonly instance: Instance | undefined
-  /** Errors first, each list in the order of the file, and then what has no place. */
+  /** Errors first, notes last, each list in the order of the file, and then what has no place. */
   readonly findings: readonly Finding[]
 }
 
@@ -63,9 +63,19 @@ export async function check(options: CheckOptions): Promise<Checked> {
     ...storeFindings(stores.used, instance, machine),
     ...reachFindings(instance),
     ...loopFindings(instance, machine),
-    ...orderFindings(instance)
+    ...orderFindings(instance),
+    ...madeAtStart(instance)
   )
   return { conf, configuration, instance, findings: inOrder(distinct(findings)) }
+}
+
+/** What the layers say that their start makes. */
+function madeAtStart({ blocks }: Instance): Finding[] {
+  return blocks.flatMap(({ chain }) =>
+    chain.configured.flatMap(({ directive, layer }) =>
+      (layer.reach?.makes ?? []).map((made) => note('makes', `${directive.name}: the start ${made}`, directive.at))
+    )
+  )
 }
 
 function readOrReport(conf: string | undefined, report: (error: ConfigError) => void): Configuration | undefined {
@@ -101,7 +111,7 @@ function distinct(findings: readonly Finding[]): Finding[] {
 }
 
 function inOrder(findings: readonly Finding[]): Finding[] {
-  const rank = ({ severity }: Finding): number => (severity === 'error' ? 0 : 1)
+  const rank = ({ severity }: Finding): number => ['error', 'warning', 'note'].indexOf(severity)
   const compare = ({ at: a }: Finding, { at: b }: Finding): number => {
     if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined)
     return a.file === b.file ? a.line - b.line : 0

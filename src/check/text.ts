@@ -25,7 +25,7 @@ export function checkText(checked: Checked, defaultPort: number): string {
 
 function verdict({ conf, configuration, findings }: Checked): string {
   const errors = findings.filter(({ severity }) => severity === 'error').length
-  const warnings = findings.length - errors
+  const warnings = findings.filter(({ severity }) => severity === 'warning').length
   const counts = [count(errors, 'error'), count(warnings, 'warning')].filter((text) => text !== '').join(', ')
   const what = configuration?.isDefault === true ? "CoreDNS's default, as there is no server block," : (configuration?.file ?? conf)
   return `${what} would ${errors > 0 ? 'not ' : ''}start${counts === '' ? '' : `: ${counts}`}`

@@ -3,10 +3,11 @@ import { generateKeyPair as generate, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
 import { canonicalName } from '../message/name.js'
 import { type Algorithm, algorithmToMake, partsOf, privateKeyOf } from './algorithms.js'
+import { Dnskey, type DnskeyParts } from './dnskey.js'
 import { KeyProblem, orProblem, problemsOf, shownWord } from './key-problem.js'
 import { octetsOf, readPublicText } from './public-key-text.js'
 import type { Fields } from './rsa.js'
-import { type DnskeyParts, ZoneKey } from './zone-key.js'
+import { ZoneKey } from './zone-key.js'
 
 /** A key pair, and the texts of its files. */
 export interface KeyTexts {
@@ -33,6 +34,11 @@ export function readKeyPair(name: string, publicText: string, privateText: strin
   const isPair = orProblem(`${base}: the OpenSSL of this Node does not sign with ${key.mnemonic}`, () => key.isPair())
   if (!isPair) throw new KeyProblem(`${base}: .key and .private are halves of different keys`)
   return key
+}
+
+/** The public half alone, of the text of a .key. Throws KeyProblem. */
+export function readDnskey(name: string, publicText: string): Dnskey {
+  return problemsOf(`${baseOf(name)}.key`, () => new Dnskey(readPublicText(publicText)))
 }
 
 /** The name of a key pair's files without the ending. */

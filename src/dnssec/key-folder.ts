@@ -1,9 +1,20 @@
 /** Where key pairs lie: writing a new one into a folder so that no reader ever meets half of it. */
 import { chmodSync, closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { oneLine } from '../message/one-line.js'
 import { generateKeyPair, type KeyTexts } from './key-file.js'
 import { KeyProblem } from './key-problem.js'
+
+/** What the codes of the file system say. */
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'no permission',
+  EPERM: 'no permission',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'no space is left',
+  EEXIST: 'there is a file where its folder would be',
+  ENOTDIR: 'there is a file where its folder would be',
+  ENAMETOOLONG: 'the name is too long for a file'
+}
 
 /** Makes a key pair for a zone, and writes it into a folder; gives the name of its files without the ending. Throws KeyProblem. */
 export async function makeKeyFile(folder: string, zone: string, algorithm: number | string = 13, flags = 257): Promise<string> {
@@ -18,16 +29,25 @@ export async function makeKey(folder: string, zone: string, algorithm: number | 
   for (;;) {
     const made = await generateKeyPair(zone, algorithm, flags)
     try {
-      mkdirSync(folder, { recursive: true, mode: 0o700 })
+      makeFolder(folder)
       if (writePair(folder, made)) return made
     } catch (error) {
-      throw new KeyProblem(`cannot write ${oneLine(join(folder, made.name))}: ${String((error as NodeJS.ErrnoException).code)}`)
+      const { code } = error as NodeJS.ErrnoException
+      if (code === undefined) throw error
+      throw new KeyProblem(`cannot write ${oneLine(join(folder, made.name))}: ${REASONS[code] ?? code}`)
     }
   }
 }
 
+/** Makes a folder where it is missing, for this user alone, with what is missing above it. */
+function makeFolder(folder: string): void {
+  const first = mkdirSync(folder, { recursive: true, mode: 0o700 })
+  if (first === undefined) return
+  for (let path = resolve(folder); path.length >= resolve(first).length; path = dirname(path)) syncFolder(dirname(path))
+}
+
 /** Writes both files, the private one first: a pair is known by both. False where one of that name is there already. */
-function writePair(folder: string, { name, publicText, privateText }: KeyTexts): boolean {
+export function writePair(folder: string, { name, publicText, privateText }: KeyTexts): boolean {
   const [privateFile, publicFile] = [join(folder, `${name}.private`), join(folder, `${name}.key`)]
   if (!writeNew(privateFile, privateText, 0o600)) return false
   if (writeNew(publicFile, publicText, 0o644)) {

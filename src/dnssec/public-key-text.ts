@@ -1,8 +1,8 @@
 /** BIND's .key: one DNSKEY record as a master file has it (RFC 1035 §5.1, RFC 4034 §2.2). */
 import { canonicalName } from '../message/name.js'
 import { algorithmOf } from './algorithms.js'
+import type { DnskeyParts } from './dnskey.js'
 import { KeyProblem, orProblem, shownWord } from './key-problem.js'
-import type { DnskeyParts } from './zone-key.js'
 
 const REVOKE = 0x80
 const ZONE = 0x100

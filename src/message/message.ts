@@ -200,19 +200,23 @@ export class Message {
 
   /** This message with other parts. What is left out stays. */
   with(changes: Partial<MessageParts>): Message {
-    return Message.of({
-      flags: this.flags & ~0xf,
-      rcode: this.rcode,
-      answer: this.answer,
-      authority: this.authority,
-      additional: this.additional,
-      extendedErrors: this.extendedErrors,
-      origin: this.origin,
-      why: this.why,
-      problem: this.problem,
-      compactOk: this.compactOk,
-      ...changes
-    })
+    // Each part by its name: to spread them costs more than everything else here.
+    const origin = changes.origin ?? this.origin
+    return Message.made(
+      changes.flags ?? this.flags & ~0xf,
+      {
+        rcode: changes.rcode ?? this.rcode,
+        answer: changes.answer ?? this.answer,
+        authority: changes.authority ?? this.authority,
+        additional: changes.additional ?? this.additional,
+        extendedErrors: changes.extendedErrors ?? this.extendedErrors,
+        origin,
+        why: changes.why ?? this.why,
+        problem: changes.problem ?? this.problem,
+        compactOk: changes.compactOk ?? this.compactOk
+      },
+      origin
+    )
   }
 
   #received(): Uint8Array {

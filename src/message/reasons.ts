@@ -15,6 +15,8 @@ const NOT_READY = 14
 const NOT_AUTHORITATIVE = 20
 const NOT_SUPPORTED = 21
 const NO_REACHABLE_AUTHORITY = 22
+/** RFC 9824 §9. */
+const INVALID_TYPE = 30
 
 /** All reasons that Skein and its own plugins give. */
 export const REASONS: Readonly<Record<string, Reason>> = {
@@ -26,6 +28,7 @@ export const REASONS: Readonly<Record<string, Reason>> = {
   fault: { about: 'a plugin threw, or its reply cannot be written', info: OTHER },
   forwarded: { about: 'an upstream says so', info: OTHER },
   found: { about: 'the store has it' },
+  'invalid-type': { about: 'the type stands in proofs alone, and cannot be asked for', info: INVALID_TYPE },
   malformed: { about: 'the query cannot be read', info: OTHER },
   'meta-type': { about: 'the type asks for something else than records', info: NOT_SUPPORTED },
   ndots: { about: 'the name has too few labels to be forwarded', info: OTHER },
@@ -35,6 +38,7 @@ export const REASONS: Readonly<Record<string, Reason>> = {
   'not-ready': { about: 'the replica that answers for the zone has not read anything of etcd yet', info: NOT_READY },
   'not-implemented': { about: 'the opcode is not QUERY', info: NOT_SUPPORTED },
   'not-served': { about: 'no plugin answers for the name', info: NOT_AUTHORITATIVE },
+  'signing-failed': { about: 'the answer could not be signed', info: OTHER },
   stopping: { about: 'the server stops', info: OTHER },
   'store-failed': { about: 'the store cannot be read', info: OTHER },
   stub: { about: 'a server of a stub zone says so', info: OTHER },
@@ -43,7 +47,8 @@ export const REASONS: Readonly<Record<string, Reason>> = {
   'too-deep': { about: 'one look-up leads to another too often', info: OTHER },
   'too-many': { about: 'more is asked for than the server does at once', info: OTHER },
   'upstream-failed': { about: 'no upstream gave a proper answer', info: NO_REACHABLE_AUTHORITY },
-  whoami: { about: 'who asked, and how' }
+  whoami: { about: 'who asked, and how' },
+  'wildcard-owner': { about: 'a name whose first label is * is not signed, as the signature would hold for others', info: OTHER }
 }
 
 /** What a reason that is sent looks like; others come from plugins, which may say anything. */

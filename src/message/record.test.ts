@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { RecordError } from './name.js'
 import { shownRecord } from './presentation.js'
-import { type ResourceRecord, rdataOctets, readRdata, readTtl, writtenOnce } from './record.js'
+import { type ResourceRecord, rdataOctets, readRdata, readTtl, withTtl, writtenOnce } from './record.js'
 import { typeNumber } from './registry.js'
 
 function record(type: string, rdata: unknown): ResourceRecord {
@@ -96,4 +96,23 @@ test.each<[string, ResourceRecord]>([
 test('a record that cannot be written is not written once either', () => {
   expect(() => writtenOnce(record('A', 'x'))).toThrow(RecordError)
   expect(() => writtenOnce({ ...record('A', '192.0.2.1'), owner: 'a..b.' })).toThrow(RecordError)
+})
+
+describe('a record with another TTL says the configured one where its own is less', () => {
+  const plain: ResourceRecord = { owner: 'x.org.', type: 'A', ttl: 60, rdata: '192.0.2.1' }
+  test.each<[string, ResourceRecord, number, Partial<ResourceRecord>]>([
+    ['less', plain, 20, { ttl: 20, originalTtl: 60 }],
+    ['less again', { ...plain, ttl: 20, originalTtl: 60 }, 5, { ttl: 5, originalTtl: 60 }],
+    ['more, not all of it', { ...plain, ttl: 5, originalTtl: 60 }, 20, { ttl: 20, originalTtl: 60 }],
+    ['as much', { ...plain, ttl: 5, originalTtl: 60 }, 60, { ttl: 60 }],
+    ['more', plain, 90, { ttl: 90 }],
+    ['of a class', { ...plain, class: 'CH' }, 20, { class: 'CH', ttl: 20, originalTtl: 60 }]
+  ])('%s', (_, record, ttl, expected) => {
+    const { owner, type, rdata } = plain
+    expect(withTtl(record, ttl)).toEqual({ owner, type, rdata, ...expected })
+  })
+
+  test('one that was written keeps its parts', () => {
+    expect(withTtl(writtenOnce(plain), 20)).toEqual({ ...plain, class: 'IN', ttl: 20, originalTtl: 60 })
+  })
 })
