@@ -53,14 +53,16 @@ describe('signatures are renewed', needs('unbound', 'nsd', 'dnssec-keygen', 'dns
     ['nsec3', []]
   ] as const)('before they end, by a server that runs for weeks: %s, %s', async (denial, lines) => {
     const clock = await movableClock()
-    scene = await startScene({ denial, keys: [[13, 'csk']], lines, env: clock.env, now: clock.now })
+    // Over UDP alone: a connection that was idle for days is taken for a server that is away.
+    const validators = [{ aggressive: true }, {}]
+    scene = await startScene({ denial, keys: [[13, 'csk']], lines, validators, env: clock.env, now: clock.now })
     const first = await signatureOf('addr4.skydns.test.')
     expect(Math.abs(first.inception - clock.now())).toBeLessThan(DAY)
     const seen = new Set<number>()
     // The same questions each time, so that their signatures are kept from the time before.
-    for (const seconds of [0, 3_600, DAY, 4 * DAY, 5.5 * DAY, 6.5 * DAY, 7.5 * DAY, 8 * DAY, 16 * DAY, 16.1 * DAY]) {
+    for (const seconds of [0, 3_600, 3 * DAY, 5.5 * DAY, 6.5 * DAY, 7.5 * DAY, 8 * DAY, 16 * DAY]) {
       if (seconds > 0) await clock.moveTo(seconds)
-      expect([seconds, await scene.judgeRandom(200, 11)]).toEqual([seconds, []])
+      expect([seconds, await scene.judgeRandom(150, 11)]).toEqual([seconds, []])
       expect([seconds, scene.faults]).toEqual([seconds, []])
       const { expiration } = await signatureOf('addr4.skydns.test.')
       if (seconds === 3_600) expect(expiration).toBe(first.expiration)
