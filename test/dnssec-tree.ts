@@ -20,6 +20,10 @@ const CHAIN = 10
 export const tree: readonly TreeService[] = [
   { at: ['ns1', 'ns', 'dns'], service: { host: '127.0.0.1' } },
   { at: ['ns2', 'ns', 'dns'], service: { host: '::1' } },
+  { at: ['ns1', 'ns', 'dns', 'sub'], service: { host: '127.0.0.1' } },
+  { at: ['www', 'sub'], service: { host: '10.0.12.1', port: 80 } },
+  { at: ['up', 'sub'], service: { host: 'addr4.skydns.test' } },
+  { at: ['down'], service: { host: 'www.sub.skydns.test' } },
   { at: ['addr4'], service: { host: '10.0.0.1', port: 80 } },
   { at: ['addr6'], service: { host: '2001:db8::1', port: 80 } },
   { at: ['1', 'a', 'pool'], service: { host: '10.0.1.1', port: 8080 } },
