@@ -103,7 +103,8 @@ interface Replies {
 
 function problemOf(question: Question, judged: Judged, replies: Replies): string | undefined {
   const expected = expectedOf(question, judged, replies)
-  const { said } = replies
+  const { plain, signed, said } = replies
+  if (plain.isAuthentic || signed.isAuthentic) return 'the server sets AD, though it has validated nothing'
   if (said.errors.some((error) => OF_VALIDATION.test(error)) && expected !== 'refused') return 'is bogus'
   if (expected === 'free') return undefined
   if (expected === 'refused') return refusalProblem(replies)

@@ -3,6 +3,7 @@ import { clientProblems } from './dnssec-clients.js'
 import type { KeyRole } from './dnssec-keys.js'
 import { replayProblems } from './dnssec-replay.js'
 import { type DnssecScene, startScene } from './dnssec-scene.js'
+import { lower, shown } from './dnssec-wire.js'
 import { needs } from './tools.js'
 
 type Keys = readonly (readonly [number, KeyRole])[]
@@ -76,6 +77,8 @@ describe('validators agree', needs('unbound', 'nsd', 'dnssec-keygen', 'dnssec-si
       expect([...(await clientProblems(scene, 'delv', clients, 7)), ...(await clientProblems(scene, 'drill', clients, 8))]).toEqual([])
     expect(scene.faults).toEqual([])
     expect(scene.sets.size).toBeGreaterThan(count / 2)
+    const signers = new Set([...scene.sets.values()].map(({ signature }) => shown(lower(signature.signer))))
+    expect([...signers].sort()).toEqual(scene.zones.map(shown).sort())
     expect(await replayProblems(scene)).toEqual([])
   })
 })
