@@ -34,6 +34,7 @@ export async function startNsd(zones: Readonly<Record<string, string>>): Promise
     '  chroot: ""',
     '  database: ""',
     '  server-count: 1',
+    '  rrl-ratelimit: 0',
     `  zonesdir: "${folder.path}"`,
     ...['pidfile', 'xfrdfile', 'zonelistfile'].map((file) => `  ${file}: "${join(folder.path, file)}"`),
     `  xfrdir: "${folder.path}"`,

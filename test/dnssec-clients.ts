@@ -10,14 +10,14 @@ import { treeNames, ZONE } from './dnssec-tree.js'
 import { tool } from './tools.js'
 
 /** A server that is asked, and the key that its answers are trusted by. */
-interface Trusted {
+export interface Trusted {
   readonly port: number
   readonly zone: string
   readonly key: ZoneKey
 }
 
 /** One of the two programs: what is wrong with what it says, undefined where the answer or the denial holds. */
-type Client = (question: Question, trusted: Trusted, folder: string) => Promise<string | undefined>
+export type Client = (question: Question, trusted: Trusted, folder: string) => Promise<string | undefined>
 
 const delv: Client = async ({ qname, qtype }, { port, zone, key }, folder) => {
   const file = join(folder, `anchors-${port}`)

@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto'
 import { requestOctets } from '../src/testing.js'
 import { openClient } from './dns-client.js'
 import type { Question } from './dnssec-questions.js'
-import { contentOf, isWithin, type Labels, lower, nameIn, readReply, shown, type WireReply } from './dnssec-wire.js'
+import { contentOf, isWithin, type Labels, lower, nameIn, readReply, shown, signaturesIn, type WireReply } from './dnssec-wire.js'
 
 /** How a question is asked. */
 export interface Asking {
@@ -28,7 +28,8 @@ export interface Judged {
 }
 
 const LOOPBACK = '127.0.0.1'
-const TRIES = 4
+// DS of a deep name has Unbound ask for NS of each label above, one after another.
+const TRIES = 8
 /** A bit of the header. */
 const CD = 0x10
 
@@ -61,6 +62,7 @@ async function askOver(transport: 'udp' | 'tcp', port: number, octets: Buffer): 
 type Expected = 'secure' | 'insecure' | 'refused' | 'free'
 
 const CNAME = 5
+const RRSIG = 46
 /** Problems that an alias which the validator has kept explains. */
 const DIFFERS = /^(the answer|has the rcode)/
 const NO_RECORDS = ['ANY', 'RRSIG', 'TYPE0', 'TYPE128', 'TYPE41']
@@ -101,14 +103,26 @@ interface Replies {
 
 function problemOf(question: Question, judged: Judged, replies: Replies): string | undefined {
   const expected = expectedOf(question, judged, replies)
-  const { said } = replies
+  const { plain, signed, said } = replies
+  if (plain.isAuthentic || signed.isAuthentic) return 'the server sets AD, though it has validated nothing'
   if (said.errors.some((error) => OF_VALIDATION.test(error)) && expected !== 'refused') return 'is bogus'
   if (expected === 'free') return undefined
   if (expected === 'refused') return refusalProblem(replies)
   if (said.rcode === SERVFAIL || said.rcode === REFUSED) return mayGoRound(replies) ? undefined : `has the rcode ${said.rcode}`
   if (expected === 'secure' && !said.isAuthentic) return 'is not secure'
   if (expected === 'insecure' && said.isAuthentic) return 'is secure, though it leads out of the zone'
-  return differenceOf(question, judged, replies)
+  return differenceOf(question, judged, replies) ?? unsignedIn(replies.signed, judged)
+}
+
+// Validators do not look at the additional section; whoever asks for SRV uses it all the same.
+function unsignedIn(reply: WireReply, { zone, unsigned }: Judged): string | undefined {
+  const isOurs = (owner: Labels): boolean => isWithin(owner, zone) && !unsigned.some((apex) => isWithin(owner, apex))
+  const signed = new Set(signaturesIn(reply).map(({ owner, covers }) => `${shown(lower(owner))} TYPE${covers}`))
+  const sets = reply.records
+    .filter(({ owner, type }) => type !== RRSIG && isOurs(owner))
+    .map(({ owner, type }) => `${shown(lower(owner))} TYPE${type}`)
+  const lacking = sets.find((set) => !signed.has(set))
+  return lacking === undefined ? undefined : `${lacking} has no signature`
 }
 
 function expectedOf({ labels, qtype }: Question, { zone, unsigned, isCompact }: Judged, { signed, said }: Replies): Expected {

@@ -2,13 +2,13 @@
 import { ask } from './dnssec-judging.js'
 import type { DnssecScene } from './dnssec-scene.js'
 import type { Rewriting } from './dnssec-tap.js'
-import { ZONE } from './dnssec-tree.js'
 import { holds, keysIn, type PublicKey, type SignedSet } from './dnssec-verifier.js'
 import { type Labels, shown } from './dnssec-wire.js'
 
 /** What is wrong with the signatures that were sent: those that do not hold for their own name, and those that hold for another. */
 export async function replayProblems(scene: DnssecScene): Promise<string[]> {
-  const keys = keysIn(await ask(scene.port, { qname: `${ZONE.join('.')}.`, qtype: 'DNSKEY' }, { dnssecOk: true }))
+  const replies = await Promise.all(scene.zones.map((zone) => ask(scene.port, { qname: shown(zone), qtype: 'DNSKEY' }, { dnssecOk: true })))
+  const keys = replies.flatMap(keysIn)
   return [...scene.sets.values()].flatMap((set) => problemsOf(set, keys))
 }
 

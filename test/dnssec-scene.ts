@@ -9,7 +9,7 @@ import { type Question, randomQuestions } from './dnssec-questions.js'
 import { startTap, type Tap } from './dnssec-tap.js'
 import { treeLines, treeNames, ZONE } from './dnssec-tree.js'
 import { idOf, type SignedSet, setsIn } from './dnssec-verifier.js'
-import { type Labels, lower, readReply, shown, signaturesIn } from './dnssec-wire.js'
+import { isWithin, type Labels, lower, readReply, shown, signaturesIn } from './dnssec-wire.js'
 import { freePort, type Running, temporaryFolder } from './processes.js'
 
 /** How the scene is set. */
@@ -19,6 +19,10 @@ export interface SceneOptions {
   readonly keys: readonly (readonly [number, KeyRole])[]
   /** The lines of `dnssec` that say where its keys are; `keys ./keys` where left out. */
   readonly keyLines?: readonly string[]
+  /** A zone of its own below the other, `sub.skydns.test`, which this server delegates to itself. */
+  readonly hasChild?: boolean
+  /** How many threads answer; one where left out. */
+  readonly threads?: number
   /** Lines of the server block beside the usual ones. */
   readonly lines?: readonly string[]
   /** For both validators, or for each of the two. */
@@ -35,6 +39,8 @@ export interface DnssecScene {
   /** Where key pairs are. */
   readonly keysFolder: string
   readonly keys: readonly ZoneKey[]
+  /** The zones that it signs. */
+  readonly zones: readonly Labels[]
   readonly chain: Chain
   readonly server: Running
   /** The server itself, and what stands before it. */
@@ -54,6 +60,7 @@ export interface DnssecScene {
   stop(): Promise<void>
 }
 
+const CHILD: Labels = ['sub', ...ZONE]
 const CUT: Labels = ['cut', ...ZONE]
 const OUTSIDE: Labels = ['outside', 'test']
 const VALIDATORS: readonly Omit<ValidatorOptions, 'zonePort'>[] = [{ aggressive: true }, { tcp: true }]
@@ -66,6 +73,7 @@ export async function startScene(options: SceneOptions): Promise<DnssecScene> {
   const keysFolder = join(cwd, 'keys')
   const keys: ZoneKey[] = []
   for (const [algorithm, role] of options.keys) keys.push(await makeKey(keysFolder, ZONE.join('.'), algorithm, role))
+  if (options.hasChild) await makeKey(keysFolder, CHILD.join('.'), 13)
   const stops: (() => Promise<unknown>)[] = []
   const stop = async (): Promise<void> => {
     for (const each of stops.splice(0).reverse()) await each()
@@ -84,7 +92,7 @@ export async function startScene(options: SceneOptions): Promise<DnssecScene> {
     stops.push(() => server.stop())
     const sets = new Map<string, SignedSet>()
     const faults: string[] = []
-    const tap = await startTap(port, (octets) => look(octets, sets, faults, now()))
+    const tap = await startTap(port, (octets) => look(octets, sets, faults, { now: now(), zones: zonesOf(options) }))
     stops.push(() => tap.stop())
     const validators: Validator[] = []
     for (const each of options.validators ?? VALIDATORS) {
@@ -110,28 +118,37 @@ export async function startScene(options: SceneOptions): Promise<DnssecScene> {
       const { code, err } = await skein(['reload'], cwd)
       if (code !== 0) throw new Error(err)
     }
-    return { cwd, keysFolder, keys, chain, server, port, tap, validators, sets, faults, judged, judgeRandom, reload, stop }
+    const zones = zonesOf(options)
+    return { cwd, keysFolder, keys, zones, chain, server, port, tap, validators, sets, faults, judged, judgeRandom, reload, stop }
   } catch (error) {
     await stop()
     throw error
   }
 }
 
-function corefile(port: number, outside: number, { denial, keyLines = ['keys ./keys'], lines = [] }: SceneOptions): string {
+function zonesOf({ hasChild = false }: SceneOptions): Labels[] {
+  return hasChild ? [ZONE, CHILD] : [ZONE]
+}
+
+function corefile(port: number, outside: number, options: SceneOptions): string {
+  const { denial, keyLines = ['keys ./keys'], lines = [], threads = 1 } = options
+  const zones = zonesOf(options)
+    .map((zone) => zone.join('.'))
+    .join(' ')
   return [
     `.:${port} {`,
     '  bind 127.0.0.1',
-    '  multisocket 1',
+    `  multisocket ${threads}`,
     '  errors',
     ...lines.map((line) => `  ${line}`),
     '  stub {',
     `    zone ${CUT.join('.')} 127.0.0.1:${outside}`,
     '  }',
-    `  dnssec ${ZONE.join('.')} {`,
+    `  dnssec ${zones} {`,
     ...keyLines.map((line) => `    ${line}`),
     `    denial ${denial}`,
     '  }',
-    `  etcd ${ZONE.join('.')} {`,
+    `  etcd ${zones} {`,
     '    store ./data',
     '    api off',
     '  }',
@@ -141,24 +158,30 @@ function corefile(port: number, outside: number, { denial, keyLines = ['keys ./k
   ].join('\n')
 }
 
+interface Right {
+  readonly now: number
+  readonly zones: readonly Labels[]
+}
+
 // Each signature that the server sends, whoever has asked for it.
-function look(octets: Buffer, sets: Map<string, SignedSet>, faults: string[], now: number): void {
+function look(octets: Buffer, sets: Map<string, SignedSet>, faults: string[], right: Right): void {
   const reply = readReply(octets)
   // DS at the zone's apex is the root's, which is asked for it through the server.
   const own = signaturesIn(reply).filter(({ signer }) => signer.length > 0)
   for (const set of setsIn(reply, own)) {
     const { signature, records } = set
-    const fault = faultOf(set, now)
+    const fault = faultOf(set, right)
     if (fault !== undefined && faults.length < 100) faults.push(`${shown(signature.owner)} TYPE${signature.covers}: ${fault}`)
     if (records.length > 0) sets.set(idOf(set), set)
   }
 }
 
-function faultOf({ signature, records }: SignedSet, now: number): string | undefined {
+function faultOf({ signature, records }: SignedSet, { now, zones }: Right): string | undefined {
   const { owner, ttl, labels, originalTtl, expiration, inception, signer } = signature
   if (owner[0] === '*') return 'the owner of a signature begins with *'
   if (labels !== owner.length) return `its signature is for ${labels} labels`
-  if (lower(signer).join('.') !== ZONE.join('.')) return `it is signed by ${shown(signer)}`
+  if (!zones.some((zone) => zone.join('.') === lower(signer).join('.')) || !isWithin(owner, signer))
+    return `it is signed by ${shown(signer)}`
   if (inception > now) return 'its signature is not valid yet'
   if (expiration <= now + ttl) return `its signature ends in ${Math.round(expiration - now)} seconds, with a TTL of ${ttl}`
   if (originalTtl < ttl) return `its TTL is ${ttl}, more than the original ${originalTtl}`

@@ -20,6 +20,10 @@ const CHAIN = 10
 export const tree: readonly TreeService[] = [
   { at: ['ns1', 'ns', 'dns'], service: { host: '127.0.0.1' } },
   { at: ['ns2', 'ns', 'dns'], service: { host: '::1' } },
+  { at: ['ns1', 'ns', 'dns', 'sub'], service: { host: '127.0.0.1' } },
+  { at: ['www', 'sub'], service: { host: '10.0.12.1', port: 80 } },
+  { at: ['up', 'sub'], service: { host: 'addr4.skydns.test' } },
+  { at: ['down'], service: { host: 'www.sub.skydns.test' } },
   { at: ['addr4'], service: { host: '10.0.0.1', port: 80 } },
   { at: ['addr6'], service: { host: '2001:db8::1', port: 80 } },
   { at: ['1', 'a', 'pool'], service: { host: '10.0.1.1', port: 8080 } },
@@ -85,7 +89,7 @@ export const tree: readonly TreeService[] = [
   // 255 octets, and 253: no name fits right behind them.
   { at: [LONG, LONG, LONG, 'm'.repeat(49)], service: { host: '10.0.10.2' } },
   { at: [LONG, LONG, LONG, 'n'.repeat(47)], service: { host: '10.0.10.3' } },
-  { at: Array.from({ length: 60 }, (_, i) => 'abcdefghij'[i % 10]!), service: { host: '10.0.11.1' } },
+  { at: Array.from({ length: 40 }, (_, i) => 'abcdefghij'[i % 10]!), service: { host: '10.0.11.1' } },
   ...Array.from({ length: 60 }, (_, i) => ({
     at: [`h${i % 6}`, `r${Math.floor(i / 6) % 5}`, i % 2 === 0 ? 'east' : 'west'],
     service: { host: i % 3 === 0 ? `2001:db8:1::${i}` : `10.1.0.${i}`, port: 1000 + i, ...(i % 4 === 0 && { text: `number ${i}` }) }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { clientProblems } from './dnssec-clients.js'
+import { clientProblems, clients } from './dnssec-clients.js'
 import { ask } from './dnssec-judging.js'
+import { makeKey } from './dnssec-keys.js'
 import { passOff, replayProblems } from './dnssec-replay.js'
 import { type DnssecScene, startScene } from './dnssec-scene.js'
 import { ZONE } from './dnssec-tree.js'
@@ -42,6 +43,12 @@ describe.for(['nsec', 'nsec3'] as const)('a zone with %s', (denial) => {
       ['drill', 6]
     ] as const)('%s finds them secure too', async (name, count) => {
       expect(await clientProblems(scene, name, count, 3)).toEqual([])
+    })
+
+    test.each(['delv', 'drill'] as const)('%s finds fault with a key that is not the zone’s', async (name) => {
+      const key = await makeKey(scene.cwd, ZONE.join('.'), 13)
+      const question = { labels: at('addr4'), qname: 'addr4.skydns.test.', qtype: 'A', transport: 'udp' } as const
+      expect(await clients[name](question, { port: scene.tap.port, zone: 'skydns.test.', key }, scene.cwd)).toMatch(/\S/)
     })
 
     test.each(forgeries)('a validator does not take %s for that of this name', async (_, donor, victim, qtype) => {
