@@ -6,7 +6,7 @@
 import type { AskOptions } from 'skein/testing'
 
 /** The layers in the standard order, as their directives are spelled. */
-export const LAYERS = ['any', 'loadbalance', 'cache', 'stub', 'chaos', 'etcd', 'forward'] as const
+export const LAYERS = ['any', 'loadbalance', 'cache', 'stub', 'chaos', 'dnssec', 'etcd', 'forward'] as const
 export type Layer = (typeof LAYERS)[number]
 
 /** A question `name TYPE [CLASS]`, and how it is asked. */
@@ -38,6 +38,8 @@ export interface NotTold extends Pair {
 
 /** A question that another server has given to a stub zone already. */
 const looped = (question: string): Asked => [question, { options: [[65011, Uint8Array.of(1)]] }]
+/** A question of a client that validates. */
+const signed = (question: string): Asked => [question, { edns: 1232, dnssecOk: true }]
 const thrice = (text: string): string[] => [text, text, text]
 
 /** Two addresses of the store, or of a server, by their last octets. */
@@ -70,6 +72,25 @@ export const TOLD: readonly Told[] = [
     asked: ['www.example.net. ANY', 'org. ANY'],
     outcome: ['REFUSED rd', 'REFUSED rd'],
     swapped: ['NOERROR rd ra 300 203.0.113.1', 'SERVFAIL rd ra']
+  },
+  {
+    first: 'any',
+    second: 'dnssec',
+    others: ['etcd'],
+    behaviour: 'NXNAME, which only proofs have, is refused with the rest of its like',
+    asked: [signed('one.skydns.test. TYPE128')],
+    outcome: ['REFUSED rd'],
+    swapped: ['FORMERR rd']
+  },
+  {
+    first: 'any',
+    second: 'dnssec',
+    others: ['etcd'],
+    options: { any: '' },
+    behaviour: 'what stands for ANY is not signed: `any refuse` is for signed zones, or `order any after dnssec`',
+    asked: [signed('one.skydns.test. ANY')],
+    outcome: ['NOERROR aa rd 8482 "ANY obsoleted" "See RFC 8482"'],
+    swapped: ['NOERROR aa rd 8482 "ANY obsoleted" "See RFC 8482" 8482 RRSIG HINFO']
   },
   {
     first: 'loadbalance',
@@ -122,6 +143,14 @@ export const TOLD: readonly Told[] = [
   },
   {
     first: 'cache',
+    second: 'dnssec',
+    behaviour: 'what is signed is cached with its signatures, keys too',
+    asked: [signed('skydns.test. DNSKEY'), signed('skydns.test. DNSKEY')],
+    outcome: ['NOERROR aa rd ra 3600 DNSKEY 3600 RRSIG DNSKEY', 'NOERROR aa rd ra 3590 DNSKEY 3590 RRSIG DNSKEY'],
+    swapped: ['NOERROR aa rd ra 3600 DNSKEY 3600 RRSIG DNSKEY', 'NOERROR aa rd ra 3600 DNSKEY 3600 RRSIG DNSKEY']
+  },
+  {
+    first: 'cache',
     second: 'etcd',
     behaviour: 'the store is not read for what is cached, a stored PTR neither',
     asked: ['one.skydns.test. A', 'one.skydns.test. A', '1.2.0.192.in-addr.arpa. PTR', '1.2.0.192.in-addr.arpa. PTR'],
@@ -145,6 +174,15 @@ export const TOLD: readonly Told[] = [
     asked: ['www.example.net. A', 'WWW.example.net. A'],
     outcome: ['NOERROR rd ra 300 203.0.113.1', 'NOERROR rd ra 290 203.0.113.1'],
     swapped: ['NOERROR rd ra 300 203.0.113.1', 'NOERROR rd ra 300 203.0.113.2']
+  },
+  {
+    first: 'stub',
+    second: 'dnssec',
+    behaviour: 'what the servers of a stub zone say is not signed, and its keys are theirs',
+    options: { stub: 'zone skydns.test STUB' },
+    asked: [signed('skydns.test. DNSKEY'), signed('own.skydns.test. A')],
+    outcome: ['NOERROR rd ra', 'NOERROR aa rd ra 300 198.51.100.1'],
+    swapped: ['NOERROR aa rd ra 3600 DNSKEY 3600 RRSIG DNSKEY', 'NOERROR aa rd ra 300 198.51.100.1 300 RRSIG A']
   },
   {
     first: 'stub',
@@ -225,6 +263,31 @@ export const TOLD: readonly Told[] = [
     swapped: ['NOERROR aa rd ra 60 a.corp.example. 60 203.0.113.1']
   },
   {
+    first: 'dnssec',
+    second: 'etcd',
+    behaviour: 'what the store has is signed, and its zone has keys',
+    asked: [signed('one.skydns.test. A'), 'one.skydns.test. A', signed('skydns.test. DNSKEY'), signed('no.skydns.test. A')],
+    outcome: [
+      'NOERROR aa rd ra 3600 10.0.0.1 3600 RRSIG A',
+      'NOERROR aa rd ra 3600 10.0.0.1',
+      'NOERROR aa rd ra 3600 DNSKEY 3600 RRSIG DNSKEY',
+      'NOERROR aa rd ra'
+    ],
+    swapped: ['NOERROR aa rd ra 3600 10.0.0.1', 'NOERROR aa rd ra 3600 10.0.0.1', 'NOERROR aa rd ra', 'NXDOMAIN aa rd ra']
+  },
+  {
+    first: 'dnssec',
+    second: 'forward',
+    behaviour: 'what the zone’s own servers say is signed, what a resolver says is not, and keys are told here',
+    asked: [signed('own.skydns.test. A'), signed('other.skydns.test. A'), signed('skydns.test. DNSKEY')],
+    outcome: [
+      'NOERROR aa rd ra 300 203.0.113.1 300 RRSIG A',
+      'NOERROR rd ra 300 203.0.113.2',
+      'NOERROR aa rd ra 3600 DNSKEY 3600 RRSIG DNSKEY'
+    ],
+    swapped: ['NOERROR aa rd ra 300 203.0.113.1', 'NOERROR rd ra 300 203.0.113.2', 'NOERROR rd ra']
+  },
+  {
     first: 'etcd',
     second: 'forward',
     behaviour: 'local.dns is the store’s, and not the nameservers’',
@@ -274,8 +337,15 @@ export const NOT_TOLD: readonly NotTold[] = [
   { first: 'any', second: 'cache', others: ['etcd', 'forward'], reason: 'the cache lets ANY and its like pass, and keeps none' },
   { first: 'any', second: 'chaos', others: ['etcd'], reason: 'chaos answers TXT alone' },
   { first: 'loadbalance', second: 'chaos', others: ['etcd'], reason: 'they see different classes' },
+  {
+    first: 'loadbalance',
+    second: 'dnssec',
+    others: ['etcd'],
+    reason: 'a set is signed in its canonical order, and a signature stands behind its set in whichever it is sent'
+  },
   { first: 'cache', second: 'chaos', others: ['etcd'], reason: 'they see different classes' },
   { first: 'stub', second: 'chaos', others: ['etcd'], reason: 'they see different classes' },
+  { first: 'chaos', second: 'dnssec', others: ['etcd'], reason: 'they see different classes' },
   { first: 'chaos', second: 'etcd', reason: 'they see different classes' },
   { first: 'chaos', second: 'forward', others: ['etcd'], reason: 'they see different classes' }
 ]
@@ -285,6 +355,11 @@ export const ALL_SORTS: readonly Asked[] = [
   ...['web.skydns.test.', 'skydns.test.', '1.2.0.192.in-addr.arpa.', 'www.example.net.', 'a.corp.example.', 'version.bind.'].flatMap(
     (name) => ['A', 'TXT', 'SOA', 'PTR', 'ANY', 'AXFR', 'A CH', 'TXT CH', 'SOA CH', 'ANY CH'].map((type) => `${name} ${type}`)
   ),
+  ...['web.skydns.test.', 'no.skydns.test.', 'alias.skydns.test.'].flatMap((name) =>
+    ['A', 'A', 'A', 'SRV', 'DNSKEY', 'NSEC', 'A CH', 'ANY'].map((type) => signed(`${name} ${type}`))
+  ),
+  signed('skydns.test. DNSKEY'),
+  signed('skydns.test. NSEC'),
   'web.skydns.test. A',
   'www.example.net. A',
   looped('a.corp.example. TXT CH'),

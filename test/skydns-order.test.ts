@@ -1,8 +1,20 @@
 /** SkyDNS's order of the layers, and that each two of them that can be told apart are in it: `order` swaps them. docs/skydns.md has the table. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { generateKeyPair, typeName } from 'skein/plugin'
 import { type AskOptions, MemoryStore, readAnswer, requestOctets, serverOf, TestClock, type TestServer } from 'skein/testing'
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { temporaryFolder } from './processes.js'
 import { ALL_SORTS, type Asked, LAYERS, type Layer, NOT_TOLD, type Pair, TOLD } from './skydns-order-cases.js'
 import { type ListeningStandIn, startStandIn } from './upstream.js'
+
+const keys = temporaryFolder()
+afterAll(() => keys.remove())
+beforeAll(async () => {
+  const { name, publicText, privateText } = await generateKeyPair('skydns.test')
+  writeFileSync(join(keys.path, `${name}.key`), publicText)
+  writeFileSync(join(keys.path, `${name}.private`), privateText)
+})
 
 /** A store that cannot be read. */
 function failingStore(): MemoryStore {
@@ -22,7 +34,7 @@ function speaker(name: string, network: string): Promise<ListeningStandIn> {
       if (qtype === 'PTR') rdata.push(`PTR ${name}.example.`)
       else if (qname.startsWith('two.')) rdata.push(`A ${network}.1`, `A ${network}.2`)
       else if (qtype === 'A' || qtype === 'ANY') rdata.push(`A ${network}.${++answers}`)
-      return { rcode: 'NOERROR', answer: rdata.map((text) => `${qname} 300 ${text}`) }
+      return { rcode: 'NOERROR', answer: rdata.map((text) => `${qname} 300 ${text}`), isAuthoritative: qname.startsWith('own.') }
     }
   })
 }
@@ -31,11 +43,12 @@ function speaker(name: string, network: string): Promise<ListeningStandIn> {
 function corefile({ first, second, others = [], options = {} }: Pair, stub: string, nameserver: string, swapped: boolean): string {
   const used = new Set<Layer>([first, second, ...others])
   const directives: Record<Layer, string> = {
-    any: 'any refuse',
+    any: `any ${options.any ?? 'refuse'}`,
     loadbalance: 'loadbalance',
     cache: 'cache',
     stub: options.stub === undefined ? 'stub skydns.test {\nstore\n}' : `stub {\n${options.stub.replace('STUB', stub)}\n}`,
     chaos: 'chaos',
+    dnssec: `dnssec skydns.test {\nkeys ${keys.path}\n}`,
     etcd: 'etcd skydns.test in-addr.arpa {\nstore\napi off\nlocal one.skydns.test\nfallthrough in-addr.arpa\n}',
     forward: `forward . ${nameserver} {\n${options.forward ?? 'ndots 2'}\n}`
   }
@@ -84,7 +97,14 @@ async function outcome(server: TestServer, question: string, options: AskOptions
   const octets = await server.exchange(requestOctets(question, options))
   if (octets === undefined) return 'dropped'
   const { rcode, flags, answer } = readAnswer(octets)
-  return [rcode, flags, ...answer.map((record) => record.replace(/^\S+ (\d+) \S+/, '$1'))].join(' ')
+  return [rcode, flags, ...answer.map(shownShort)].join(' ')
+}
+
+/** The TTL and rdata of a record; of a signature what it covers, and nothing of a key: both are others each time. */
+function shownShort(record: string): string {
+  const [, ttl, type, rdata = ''] = /^\S+ (\d+) (\S+) (.*)$/s.exec(record) ?? []
+  if (type === 'RRSIG') return `${ttl} RRSIG ${typeName(Number.parseInt(rdata.split(' ')[2]!.slice(0, 4), 16))}`
+  return /^C?D(NSKEY|S)$/.test(type!) ? `${ttl} ${type}` : `${ttl} ${rdata}`
 }
 
 describe('the first of two layers comes before the second, and who swaps them notices', () => {

@@ -27,6 +27,8 @@ export interface Asked {
 export interface Said {
   rcode: string
   answer: string[]
+  /** With AA. */
+  isAuthoritative?: boolean
 }
 
 const address = '127.0.0.1'
@@ -208,7 +210,8 @@ function replyTo(octets: Buffer, answer: Answer, asked: string[]): Buffer | unde
   asked.push(`${qname} ${question.type}`)
   const said = question.class === 'IN' ? answer({ qname, qtype: question.type }) : { rcode: 'REFUSED', answer: [] }
   if (said === undefined) return undefined
-  const flags = ((query.flags ?? 0) & dnsPacket.RECURSION_DESIRED) | dnsPacket.RECURSION_AVAILABLE | (rcodes[said.rcode] ?? 2)
+  const own = said.isAuthoritative === true ? dnsPacket.AUTHORITATIVE_ANSWER : 0
+  const flags = ((query.flags ?? 0) & dnsPacket.RECURSION_DESIRED) | dnsPacket.RECURSION_AVAILABLE | own | (rcodes[said.rcode] ?? 2)
   const opt = (query.additionals ?? []).some(({ type }) => type === 'OPT') ? [{ type: 'OPT', name: '.', udpPayloadSize: 1232 }] : []
   const reply = { type: 'response', id: query.id, flags, questions: query.questions, answers: said.answer.map(toPacket), additionals: opt }
   return dnsPacket.encode(reply as Packet)

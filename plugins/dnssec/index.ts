@@ -11,9 +11,10 @@ export default {
   schema,
   async setup(config, host) {
     const options = readOptions(config)
-    const { directive } = config
-    const { folder = '' } = options
-    let loaded = await loadZones(options, host, directive)
+    let loaded = await loadZones(options, host)
+    for (const key of loaded.zones.flatMap(({ keys }) => keys))
+      if (key.isWeak)
+        host.log.warn(`${key.name} is of an algorithm with SHA-1, which many validators do not take: roll to one of algorithm 13`)
     const made = (): Signer => new Signer(loaded.zones, { ...options, clock: host.clock, random: host.random }, host)
     let signer = made()
     let stopTelling: (() => Promise<void>) | undefined
@@ -21,18 +22,15 @@ export default {
       reach: {
         zones: options.zones,
         answers: false,
-        ...(loaded.keyless.length > 0 && { makes: loaded.keyless.map((zone) => `makes a key for ${zone} in ${folder}`) })
+        ...(loaded.keyless.length > 0 && { makes: loaded.keyless.map((zone) => `makes a key for ${zone} in ${options.folder}`) })
       },
       inPlace: true,
       handle: (query, next) => signer.handle(query, next),
       async start() {
         if (loaded.keyless.length > 0) {
-          const { keyless } = loaded
-          await makeKeys(loaded, folder, host)
-          loaded = await loadZones(options, host, directive)
+          await makeKeys(loaded, options, host)
+          loaded = await loadZones(options, host)
           signer = made()
-          for (const zone of loaded.zones.filter(({ apex }) => keyless.includes(apex)))
-            for (const key of zone.keys) host.log.info(`made the key ${folder}/${key.name}; for the parent zone: ${key.dsText(2)}`)
         }
         if (loaded.zones.length === 0) host.log.info('signs nothing: there is no key, and none is made for the root')
         host.offer(zoneCuts, () => loaded.zones.map(({ apex, ds }) => ({ apex, ds })))

@@ -1,6 +1,17 @@
 /** The keys of the zones, out of the files that hold them. */
 import { join } from 'node:path'
-import { type Directive, type Host, KeyProblem, keyPairNames, makeKeyFile, readKeyPair, type ZoneKey } from 'skein/plugin'
+import {
+  ConfigError,
+  type Directive,
+  type Host,
+  KeyProblem,
+  keyPairNames,
+  type MaybePromise,
+  makeKeyFile,
+  readKeyPair,
+  shown,
+  type ZoneKey
+} from 'skein/plugin'
 import { checkOwner, type Options } from './options.js'
 import { SignedZone } from './zone.js'
 
@@ -11,70 +22,94 @@ export interface Loaded {
 }
 
 /** Reads all keys; throws ConfigError where one cannot be read, or is for none of the zones. */
-export async function loadZones(options: Options, host: Host, directive: Directive): Promise<Loaded> {
-  const keys = new Map<string, ZoneKey>()
+export async function loadZones(options: Options, host: Host): Promise<Loaded> {
+  const named: ZoneKey[] = []
   for (const { base, at } of options.files) {
     const key = await readKey(base, host, at)
     checkOwner(options, key.zone, base, at)
-    keys.set(idOf(key), key)
+    named.push(key)
   }
-  const keyless: string[] = []
-  const { folder } = options
-  if (folder !== undefined) {
-    const names = await host.readFolder(folder)
-    for (const zone of foldersZones(options)) {
-      const bases = keyPairNames(names, zone)
-      if (bases.length === 0) keyless.push(zone)
-      for (const base of bases) {
-        const key = await readKey(join(folder, base), host, directive)
-        keys.set(idOf(key), key)
-      }
-    }
-  }
-  const all = [...keys.values()]
+  const all = distinct([...named, ...(await keysOfFolder(options, host))])
   const apexes = [...new Set(all.map(({ zone }) => zone))]
+  const keysOf = (apex: string): readonly ZoneKey[] => all.filter(({ zone }) => zone === apex)
   return {
-    zones: apexes.map(
-      (apex) =>
-        new SignedZone(
-          apex,
-          options.denial,
-          all.filter(({ zone }) => zone === apex)
-        )
-    ),
-    keyless
+    zones: apexes.map((apex) => new SignedZone(apex, options.denial, keysOf(apex))),
+    keyless: options.folder === undefined ? [] : foldersZones(options).filter((zone) => !apexes.includes(zone))
   }
 }
 
+async function keysOfFolder({ folder, folderAt, ...options }: Options, host: Host): Promise<ZoneKey[]> {
+  if (folder === undefined) return []
+  const names = await toldAt(folderAt, () => host.readFolder(folder))
+  const keys: ZoneKey[] = []
+  for (const zone of foldersZones(options)) {
+    const bases = keyPairNames(names, zone)
+    if (bases.length === 0) checkHalves(names, zone, folder, folderAt)
+    for (const base of bases) {
+      const path = join(folder, base)
+      const key = await readKey(path, host, folderAt)
+      if (key.zone !== zone) folderAt.fail(`the key ${shown(path)} is for ${key.zone}, expected one for ${zone}, as its name has it`)
+      keys.push(key)
+    }
+  }
+  return keys
+}
+
+/** A new key would not be the one that the parent zone points to: whoever has lost half of that is to know. */
+function checkHalves(names: readonly string[], zone: string, folder: string, at: Directive): void {
+  const halves = names.filter((name) => name.endsWith('.key'))
+  const [base] = keyPairNames([...halves, ...halves.map((name) => name.replace(/key$/, 'private'))], zone)
+  if (base !== undefined) at.fail(`there is ${join(folder, base)}.key without its .private, expected both or neither`)
+}
+
 /** Makes the keys that are missing, once a process; tells of each with its DS record, which the parent is to have. */
-export async function makeKeys({ keyless }: Loaded, folder: string, host: Host): Promise<void> {
+export async function makeKeys({ keyless }: Loaded, { folder, folderAt }: Options, host: Host): Promise<void> {
+  if (folder === undefined) return
   for (const zone of keyless) {
     const made = await host.shared(`dnssec/key ${zone} ${host.resolvePath(folder)}`, async () => ({
-      value: await makeKeyFile(host.resolvePath(folder), zone)
+      value: await makeMissing(zone, folder, folderAt, host)
     }))
     await made.release()
   }
 }
 
+async function makeMissing(zone: string, folder: string, at: Directive, host: Host): Promise<void> {
+  // Another server block with this zone may have started meanwhile.
+  if (keyPairNames(await host.readFolder(folder), zone).length > 0) return
+  const base = join(folder, await makeKeyFile(host.resolvePath(folder), zone))
+  const key = await readKey(base, host, at)
+  host.log.info(`made the key ${base}; for the parent zone: ${key.dsText(2)}`)
+}
+
 /** Nobody means the root, whose keys the world has: it is signed only with a key that is named. */
-function foldersZones({ zones }: Options): readonly string[] {
+function foldersZones({ zones }: Pick<Options, 'zones'>): readonly string[] {
   return zones.filter((zone) => zone !== '.')
 }
 
 async function readKey(base: string, host: Host, at: Directive): Promise<ZoneKey> {
-  const [publicText, privateText] = [await host.readFile(`${base}.key`), await host.readFile(`${base}.private`)]
+  const [publicText, privateText] = [
+    await toldAt(at, () => host.readFile(`${base}.key`)),
+    await toldAt(at, () => host.readFile(`${base}.private`))
+  ]
   try {
-    const key = readKeyPair(base, publicText.toString('latin1'), privateText.toString('latin1'))
-    if (key.isWeak)
-      host.log.warn(`${key.name} is of an algorithm with SHA-1, which many validators do not take: roll to one of algorithm 13`)
-    return key
+    return readKeyPair(base, publicText.toString('latin1'), privateText.toString('latin1'))
   } catch (error) {
     if (!(error instanceof KeyProblem)) throw error
     return at.fail(error.message)
   }
 }
 
+/** Has what cannot be read told at the line that names it. */
+async function toldAt<T>(at: Directive, read: () => MaybePromise<T>): Promise<T> {
+  try {
+    return await read()
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    throw new ConfigError(error.problem, at.at, { cause: error })
+  }
+}
+
 /** Of the same key named twice there is one. */
-function idOf({ rdata, zone }: ZoneKey): string {
-  return `${zone} ${Buffer.from(rdata).toString('latin1')}`
+function distinct(keys: readonly ZoneKey[]): ZoneKey[] {
+  return [...new Map(keys.map((key) => [`${key.zone} ${Buffer.from(key.rdata).toString('latin1')}`, key])).values()]
 }

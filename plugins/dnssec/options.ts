@@ -9,6 +9,8 @@ export interface Options {
   readonly files: readonly { readonly base: string; readonly at: Directive }[]
   /** The folder whose key pairs sign the zones of their names; undefined where keys stand in the Corefile alone. */
   readonly folder: string | undefined
+  /** The line that names the folder, or else the directive's own. */
+  readonly folderAt: Directive
   readonly denial: DenialMode
   readonly capacity: number
   /** How many of a hundred signatures are verified. */
@@ -42,7 +44,7 @@ export const schema = {
     },
     keys: {
       args: [{ name: 'FOLDER', type: 'path' }],
-      about: `the folder whose key pairs sign each the zone of its name; a zone without one gets one at the start. \`${FOLDER}\` where neither \`key\` nor \`keys\` stands`
+      about: `the folder whose key pairs sign each the zone of its name; a zone that has no key gets one at the start. \`${FOLDER}\` where neither \`key\` nor \`keys\` stands`
     },
     denial: {
       args: [{ name: 'KIND', type: 'choice', of: ['nsec', 'nsec3'] }],
@@ -70,6 +72,7 @@ export function readOptions({ args: [zones], options, directive }: Config<typeof
     zones: zones.length > 0 ? zones : directive.zones,
     files,
     folder: options.keys ?? (files.length === 0 ? FOLDER : undefined),
+    folderAt: directive.options.find(({ name }) => name === 'keys') ?? directive,
     denial: options.denial,
     capacity: options.cache_capacity,
     verified: options.verify

@@ -10,6 +10,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'no permission',
   EPERM: 'no permission',
   EROFS: 'the file system is read-only',
+  ENOENT: 'no folder can be made there',
   ENOSPC: 'no space is left',
   EEXIST: 'there is a file where its folder would be',
   ENOTDIR: 'there is a file where its folder would be',
@@ -41,9 +42,18 @@ export async function makeKey(folder: string, zone: string, algorithm: number | 
 
 /** Makes a folder where it is missing, for this user alone, with what is missing above it. */
 function makeFolder(folder: string): void {
-  const first = mkdirSync(folder, { recursive: true, mode: 0o700 })
-  if (first === undefined) return
-  for (let path = resolve(folder); path.length >= resolve(first).length; path = dirname(path)) syncFolder(dirname(path))
+  const missing: string[] = []
+  for (let path = resolve(folder); !existsSync(path); path = dirname(path)) missing.unshift(path)
+  for (const path of missing) {
+    try {
+      // One at a time: `recursive` of Node.js 20 never comes back where the file system has no room for a folder, as /proc.
+      mkdirSync(path, { mode: 0o700 })
+    } catch (error) {
+      // Somebody else may have made it meanwhile.
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !existsSync(path)) throw error
+    }
+    syncFolder(dirname(path))
+  }
 }
 
 /** Writes both files, the private one first: a pair is known by both. False where one of that name is there already. */
