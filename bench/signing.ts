@@ -1,0 +1,226 @@
+/**
+ * What signed answers cost without a socket, beside what `node:crypto` takes for the signatures, and beside the same answers unsigned: in
+ * processor time of all threads, in short rounds by turns, since only ratios hold on a busy machine. Prints a line of JSON for each
+ * algorithm and kind of question: `node dist/bench/signing.js`
+ */
+import { generateKeyPairSync, randomBytes, sign } from 'node:crypto'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { type Algorithm, algorithmOf } from '../src/dnssec/algorithms.js'
+import { makeKeyFile } from '../src/dnssec/key-folder.js'
+import { temporaryFolder } from '../test/processes.js'
+import { type BenchChain, BenchSlot, Requests, startChain } from './chain.js'
+import { fillStore } from './fill-store.js'
+import { absentQuestions, serviceQuestions, ZONE } from './services.js'
+import { alternated, median } from './statistics.js'
+
+/** What a kind of question costs. */
+export interface Signing {
+  readonly case: 'signing'
+  /** Its number and mnemonic. */
+  readonly algorithm: string
+  readonly what: string
+  /** How many are made for a question. */
+  readonly signatures: number
+  /** Microseconds: of a signature by `node:crypto` alone; of a question with DO, and of one without. Middles of all rounds. */
+  readonly raw: number | undefined
+  readonly signed: number
+  readonly unsigned: number
+  /** Middles of the ratios of each round: signed to raw, and what signing adds to raw, both for a signature that is made; signed to unsigned. */
+  readonly toRaw: number | undefined
+  readonly addedToRaw: number | undefined
+  readonly toUnsigned: number
+}
+
+const NUMBERS = [8, 10, 13, 14, 15]
+const ROUNDS = 31
+const ROUND_MS = 50
+const IN_FLIGHT = 8
+const BETWEEN_LOOKS = 16
+const SERVICES = 10_000
+/** Fewer than names, so that no answer finds its own; but SOA and what else all of a kind have in common is kept. */
+const KEPT_SIGNATURES = 50
+const CACHED_NAMES = 4
+/** Octets that are signed of an A of the store: RRSIG up to the signature, owner, fixed fields and address. */
+const SIGNED_OCTETS = 75
+const MISSES = 'coredns_dnssec_cache_misses_total'
+
+/** Does something again and again for a while; gives how often. */
+type Work = () => number | Promise<number>
+
+/** Does one after the other. */
+function oneByOne(once: () => void): Work {
+  return () => {
+    let count = 0
+    for (const end = performance.now() + ROUND_MS; performance.now() < end; count += BETWEEN_LOOKS)
+      for (let i = 0; i < BETWEEN_LOOKS; i++) once()
+    return count
+  }
+}
+
+/** Begins one as soon as another is done, each lane one at a time; a lane calls back late. */
+function inFlight(lanes: readonly ((done: () => void) => void)[]): Work {
+  return () =>
+    new Promise((resolve) => {
+      const end = performance.now() + ROUND_MS
+      let [count, busy] = [0, lanes.length]
+      for (const lane of lanes) {
+        const again = (): void => {
+          count++
+          if (performance.now() < end) lane(again)
+          else if (--busy === 0) resolve(count)
+        }
+        lane(again)
+      }
+    })
+}
+
+/** What `node:crypto` alone does, the way that the algorithm is signed with. */
+function rawWork({ digest, isPooled, kind }: Algorithm): Work {
+  const input = { key: privateKey(kind), dsaEncoding: 'ieee-p1363' } as const
+  const octets = randomBytes(SIGNED_OCTETS)
+  if (!isPooled) return oneByOne(() => sign(digest, octets, input))
+  const lane = (done: () => void): void => sign(digest, octets, input, done)
+  return inFlight(Array.from({ length: IN_FLIGHT }, () => lane))
+}
+
+function privateKey(kind: Algorithm['kind']) {
+  if (kind === 'RSA') return generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
+  if (kind.kty === 'EC') return generateKeyPairSync('ec', { namedCurve: kind.crv }).privateKey
+  return generateKeyPairSync('ed25519').privateKey
+}
+
+/** Asks a chain whose answers come before it returns. */
+function askedWork({ receive }: BenchChain, requests: Requests): Work {
+  const slot = new BenchSlot()
+  return oneByOne(() => {
+    requests.putNext(slot)
+    slot.sent = 0
+    receive(slot)
+    if (slot.sent === 0) throw new Error('no reply has come at once')
+  })
+}
+
+/** Asks one whose answers come later. */
+function askedLater({ receive }: BenchChain, requests: Requests): Work {
+  const lanes = Array.from({ length: IN_FLIGHT }, () => {
+    const slot = new BenchSlot()
+    return (done: () => void): void => {
+      slot.answered = done
+      requests.putNext(slot)
+      receive(slot)
+    }
+  })
+  return inFlight(lanes)
+}
+
+/** Microseconds of processor time for each. */
+async function cost(work: Work): Promise<number> {
+  const before = process.cpuUsage()
+  const count = await work()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / count
+}
+
+/** Each work's costs, a round for each by turns. */
+async function costsOf(works: readonly Work[]): Promise<number[][]> {
+  const costs: number[][] = works.map(() => [])
+  const indexes = works.map((_, index) => index)
+  // Once for the compiler, and what is remembered.
+  for (const work of works) for (let i = 0; i < 4; i++) await work()
+  for (let round = 0; round < ROUNDS; round++) for (const index of alternated(indexes, round)) costs[index]!.push(await cost(works[index]!))
+  return costs
+}
+
+function ratio(ones: readonly number[], others: readonly number[]): number {
+  return median(ones.map((one, round) => one / others[round]!))
+}
+
+interface Kind {
+  readonly what: string
+  readonly denial: 'nsec' | 'nsec3'
+  readonly questions: readonly string[]
+}
+
+const kinds: readonly Kind[] = [
+  { what: 'A from the store', denial: 'nsec', questions: serviceQuestions(SERVICES, SERVICES) },
+  { what: 'a name that does not exist, nsec', denial: 'nsec', questions: absentQuestions(SERVICES, SERVICES) },
+  { what: 'a name that does not exist, nsec3', denial: 'nsec3', questions: absentQuestions(SERVICES, SERVICES) }
+]
+
+async function measureUncached(number: number, folder: string, { what, denial, questions }: Kind): Promise<Signing> {
+  const algorithm = algorithmOf(number)
+  const line = `dnssec ${ZONE} {\n    keys keys-${number}\n    denial ${denial}\n    cache_capacity ${KEPT_SIGNATURES}\n  }`
+  const chain = await startChain('Corefile.no-cache', folder, line)
+  try {
+    let asked = 0
+    const signing = (algorithm.isPooled ? askedLater : askedWork)(chain, new Requests(questions, { dnssecOk: true }))
+    const counting = async (): Promise<number> => {
+      const count = await signing()
+      asked += count
+      return count
+    }
+    const [raw, signed, unsigned] = (await costsOf([rawWork(algorithm), counting, askedWork(chain, new Requests(questions))])) as Costs
+    const signatures = chain.counted(MISSES) / asked
+    if (signatures < 0.99) throw new Error(`${what}: ${signatures} signatures a question: they are kept`)
+    const added = signed.map((each, round) => each - unsigned[round]!)
+    return {
+      case: 'signing',
+      algorithm: `${number} ${algorithm.name}`,
+      what,
+      signatures,
+      raw: median(raw),
+      signed: median(signed),
+      unsigned: median(unsigned),
+      toRaw: ratio(signed, raw) / signatures,
+      addedToRaw: ratio(added, raw) / signatures,
+      toUnsigned: ratio(signed, unsigned)
+    }
+  } finally {
+    await chain.stop()
+  }
+}
+
+type Costs = [raw: number[], signed: number[], unsigned: number[]]
+
+/** Answers that the cache has with their signatures: the algorithm is of no account but for their length. */
+async function measureCached(number: number, folder: string): Promise<Signing> {
+  const chain = await startChain('Corefile.signed', folder)
+  try {
+    const questions = serviceQuestions(SERVICES, CACHED_NAMES)
+    const works = [{ dnssecOk: true }, {}].map((options) => askedWork(chain, new Requests(questions, options)))
+    for (const work of works) await work()
+    const before = chain.counted(MISSES)
+    const [signed, unsigned] = (await costsOf(works)) as [number[], number[]]
+    if (before === 0 || chain.counted(MISSES) > before) throw new Error('answers from the cache: they are not signed once')
+    return {
+      case: 'signing',
+      algorithm: `${number} ${algorithmOf(number).name}`,
+      what: `A from the cache, ${CACHED_NAMES} names`,
+      signatures: 0,
+      raw: undefined,
+      signed: median(signed),
+      unsigned: median(unsigned),
+      toRaw: undefined,
+      addedToRaw: undefined,
+      toUnsigned: ratio(signed, unsigned)
+    }
+  } finally {
+    await chain.stop()
+  }
+}
+
+/** `numbers`: of the algorithms; all where there are none. */
+async function main(numbers: readonly number[]): Promise<void> {
+  const folder = temporaryFolder()
+  await fillStore(join(folder.path, 'data'), SERVICES)
+  const print = (result: Signing): void => console.log(JSON.stringify(result))
+  for (const number of numbers.length > 0 ? numbers : NUMBERS) {
+    await makeKeyFile(join(folder.path, `keys-${number}`), `${ZONE}.`, number)
+    for (const kind of kinds) print(await measureUncached(number, folder.path, kind))
+  }
+  print(await measureCached(13, folder.path))
+  folder.remove()
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) await main(process.argv.slice(2).map(Number))
