@@ -34,7 +34,9 @@ export interface Signing {
 
 const NUMBERS = [8, 10, 13, 14, 15]
 const ROUNDS = 31
-const ROUND_MS = 50
+/** Of processor time, as rounds of wall time do little where others have the processors. */
+const ROUND_US = 30_000
+const WARM_US = 1_500_000
 const IN_FLIGHT = 8
 const BETWEEN_LOOKS = 16
 const SERVICES = 10_000
@@ -45,29 +47,34 @@ const CACHED_NAMES = 4
 const SIGNED_OCTETS = 75
 const MISSES = 'coredns_dnssec_cache_misses_total'
 
-/** Does something again and again for a while; gives how often. */
-type Work = () => number | Promise<number>
+/** Does something again and again, for so many microseconds of processor time; gives how often. */
+type Work = (micros: number) => number | Promise<number>
+
+/** Microseconds of processor time so far. */
+function used(): number {
+  const { user, system } = process.cpuUsage()
+  return user + system
+}
 
 /** Does one after the other. */
 function oneByOne(once: () => void): Work {
-  return () => {
+  return (micros) => {
     let count = 0
-    for (const end = performance.now() + ROUND_MS; performance.now() < end; count += BETWEEN_LOOKS)
-      for (let i = 0; i < BETWEEN_LOOKS; i++) once()
+    for (const end = used() + micros; used() < end; count += BETWEEN_LOOKS) for (let i = 0; i < BETWEEN_LOOKS; i++) once()
     return count
   }
 }
 
 /** Begins one as soon as another is done, each lane one at a time; a lane calls back late. */
 function inFlight(lanes: readonly ((done: () => void) => void)[]): Work {
-  return () =>
+  return (micros) =>
     new Promise((resolve) => {
-      const end = performance.now() + ROUND_MS
+      const end = used() + micros
       let [count, busy] = [0, lanes.length]
       for (const lane of lanes) {
         const again = (): void => {
           count++
-          if (performance.now() < end) lane(again)
+          if (used() < end) lane(again)
           else if (--busy === 0) resolve(count)
         }
         lane(again)
@@ -116,10 +123,9 @@ function askedLater({ receive }: BenchChain, requests: Requests): Work {
 
 /** Microseconds of processor time for each. */
 async function cost(work: Work): Promise<number> {
-  const before = process.cpuUsage()
-  const count = await work()
-  const { user, system } = process.cpuUsage(before)
-  return (user + system) / count
+  const before = used()
+  const count = await work(ROUND_US)
+  return (used() - before) / count
 }
 
 /** Each work's costs, a round for each by turns. */
@@ -127,7 +133,7 @@ async function costsOf(works: readonly Work[]): Promise<number[][]> {
   const costs: number[][] = works.map(() => [])
   const indexes = works.map((_, index) => index)
   // Once for the compiler, and what is remembered.
-  for (const work of works) for (let i = 0; i < 4; i++) await work()
+  for (const work of works) await work(WARM_US)
   for (let round = 0; round < ROUNDS; round++) for (const index of alternated(indexes, round)) costs[index]!.push(await cost(works[index]!))
   return costs
 }
@@ -155,8 +161,8 @@ async function measureUncached(number: number, folder: string, { what, denial, q
   try {
     let asked = 0
     const signing = (algorithm.isPooled ? askedLater : askedWork)(chain, new Requests(questions, { dnssecOk: true }))
-    const counting = async (): Promise<number> => {
-      const count = await signing()
+    const counting = async (micros: number): Promise<number> => {
+      const count = await signing(micros)
       asked += count
       return count
     }
@@ -189,7 +195,7 @@ async function measureCached(number: number, folder: string): Promise<Signing> {
   try {
     const questions = serviceQuestions(SERVICES, CACHED_NAMES)
     const works = [{ dnssecOk: true }, {}].map((options) => askedWork(chain, new Requests(questions, options)))
-    for (const work of works) await work()
+    for (const work of works) await work(ROUND_US)
     const before = chain.counted(MISSES)
     const [signed, unsigned] = (await costsOf(works)) as [number[], number[]]
     if (before === 0 || chain.counted(MISSES) > before) throw new Error('answers from the cache: they are not signed once')
