@@ -3,7 +3,7 @@
  * processor time of all threads, in short rounds by turns, since only ratios hold on a busy machine. Prints a line of JSON for each
  * algorithm and kind of question: `node dist/bench/signing.js`
  */
-import { generateKeyPairSync, randomBytes, sign } from 'node:crypto'
+import { generateKeyPairSync, randomBytes, type SignKeyObjectInput, sign } from 'node:crypto'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Algorithm, algorithmOf } from '../src/dnssec/algorithms.js'
@@ -22,14 +22,19 @@ export interface Signing {
   readonly what: string
   /** How many are made for a question. */
   readonly signatures: number
-  /** Microseconds: of a signature by `node:crypto` alone; of a question with DO, and of one without. Middles of all rounds. */
-  readonly raw: number | undefined
+  /** Microseconds: of a signature by `node:crypto` alone, where one is made; of a question with DO, and of one without. Middles of all rounds. */
+  readonly raw?: number
   readonly signed: number
   readonly unsigned: number
   /** Middles of the ratios of each round: signed to raw, and what signing adds to raw, both for a signature that is made; signed to unsigned. */
-  readonly toRaw: number | undefined
-  readonly addedToRaw: number | undefined
+  readonly toRaw?: number
+  readonly addedToRaw?: number
   readonly toUnsigned: number
+  /**
+   * Signed to what a raw signature and the unsigned answer take by turns, which push each other out of the processor's caches: what no
+   * server gets below. Not where signatures are made in the thread pool.
+   */
+  readonly toBoth?: number
 }
 
 const NUMBERS = [8, 10, 13, 14, 15]
@@ -83,12 +88,22 @@ function inFlight(lanes: readonly ((done: () => void) => void)[]): Work {
 }
 
 /** What `node:crypto` alone does, the way that the algorithm is signed with. */
-function rawWork({ digest, isPooled, kind }: Algorithm): Work {
-  const input = { key: privateKey(kind), dsaEncoding: 'ieee-p1363' } as const
-  const octets = randomBytes(SIGNED_OCTETS)
-  if (!isPooled) return oneByOne(() => sign(digest, octets, input))
-  const lane = (done: () => void): void => sign(digest, octets, input, done)
+function rawWork(algorithm: Algorithm): Work {
+  if (!algorithm.isPooled) return oneByOne(rawOnce(algorithm))
+  const [input, octets] = [rawInput(algorithm), randomBytes(SIGNED_OCTETS)]
+  const lane = (done: () => void): void => sign(algorithm.digest, octets, input, done)
   return inFlight(Array.from({ length: IN_FLIGHT }, () => lane))
+}
+
+function rawOnce(algorithm: Algorithm): () => void {
+  const [input, octets] = [rawInput(algorithm), randomBytes(SIGNED_OCTETS)]
+  return () => {
+    sign(algorithm.digest, octets, input)
+  }
+}
+
+function rawInput({ kind }: Algorithm): SignKeyObjectInput {
+  return { key: privateKey(kind), dsaEncoding: 'ieee-p1363' }
 }
 
 function privateKey(kind: Algorithm['kind']) {
@@ -105,6 +120,17 @@ function askedWork({ receive }: BenchChain, requests: Requests): Work {
     slot.sent = 0
     receive(slot)
     if (slot.sent === 0) throw new Error('no reply has come at once')
+  })
+}
+
+/** A signature, and an unsigned answer, one after the other. */
+function bothWork(algorithm: Algorithm, { receive }: BenchChain, requests: Requests): Work {
+  const once = rawOnce(algorithm)
+  const slot = new BenchSlot()
+  return oneByOne(() => {
+    once()
+    requests.putNext(slot)
+    receive(slot)
   })
 }
 
@@ -166,7 +192,10 @@ async function measureUncached(number: number, folder: string, { what, denial, q
       asked += count
       return count
     }
-    const [raw, signed, unsigned] = (await costsOf([rawWork(algorithm), counting, askedWork(chain, new Requests(questions))])) as Costs
+    const unsignedRequests = new Requests(questions)
+    const works = [rawWork(algorithm), counting, askedWork(chain, unsignedRequests)]
+    if (!algorithm.isPooled) works.push(bothWork(algorithm, chain, unsignedRequests))
+    const [raw, signed, unsigned, both] = (await costsOf(works)) as Costs
     const signatures = chain.counted(MISSES) / asked
     if (signatures < 0.99) throw new Error(`${what}: ${signatures} signatures a question: they are kept`)
     const added = signed.map((each, round) => each - unsigned[round]!)
@@ -180,14 +209,15 @@ async function measureUncached(number: number, folder: string, { what, denial, q
       unsigned: median(unsigned),
       toRaw: ratio(signed, raw) / signatures,
       addedToRaw: ratio(added, raw) / signatures,
-      toUnsigned: ratio(signed, unsigned)
+      toUnsigned: ratio(signed, unsigned),
+      ...(both !== undefined && { toBoth: ratio(signed, both) })
     }
   } finally {
     await chain.stop()
   }
 }
 
-type Costs = [raw: number[], signed: number[], unsigned: number[]]
+type Costs = [raw: number[], signed: number[], unsigned: number[], both: number[] | undefined]
 
 /** Answers that the cache has with their signatures: the algorithm is of no account but for their length. */
 async function measureCached(number: number, folder: string): Promise<Signing> {
@@ -204,11 +234,8 @@ async function measureCached(number: number, folder: string): Promise<Signing> {
       algorithm: `${number} ${algorithmOf(number).name}`,
       what: `A from the cache, ${CACHED_NAMES} names`,
       signatures: 0,
-      raw: undefined,
       signed: median(signed),
       unsigned: median(unsigned),
-      toRaw: undefined,
-      addedToRaw: undefined,
       toUnsigned: ratio(signed, unsigned)
     }
   } finally {

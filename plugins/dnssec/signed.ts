@@ -25,15 +25,10 @@ export function signedSections(sections: Sections, zoneOf: ZoneOf, signatures: S
   const authority = signedSection(sections.authority, zoneOf, signatures, counts)
   const additional = signedSection(sections.additional, zoneOf, signatures, counts, MOST_ADDITIONAL)
   if (!isPromiseLike(answer) && !isPromiseLike(authority) && !isPromiseLike(additional)) return { answer, authority, additional }
-  return allSections(answer, authority, additional)
+  return andThen(allHere([answer, authority, additional]), (all) => ({ answer: all[0]!, authority: all[1]!, additional: all[2]! }))
 }
 
 type Section = MaybePromise<readonly ResourceRecord[]>
-
-async function allSections(...parts: [answer: Section, authority: Section, additional: Section]): Promise<Sections> {
-  const [answer, authority, additional] = await Promise.all(parts)
-  return { answer, authority, additional }
-}
 
 /** Each RRset with its signatures behind it; those that came with it stay with it. */
 function signedSection(
