@@ -52,7 +52,7 @@ export const CASES: readonly Case[] = [
     services: () => CACHED_NAMES,
     questions: () => serviceQuestions(CACHED_NAMES, CACHED_NAMES)
   },
-  { ...common, name: 'cached-signed', corefile: 'Corefile.signed', isSigned: true },
+  { ...common, name: 'cached-signed', isSigned: true },
   { ...allServices, name: 'service-a', corefile: 'Corefile.no-cache' },
   { ...allServices, name: 'nxdomain', questions: (many) => absentQuestions(many, NEVER_CACHED) },
   { ...common, name: 'forward-hit', questions: () => outsideQuestions(NAMES), isForwarded: true },

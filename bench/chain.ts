@@ -76,9 +76,9 @@ export interface BenchChain {
   stop(): Promise<void>
 }
 
-/** Starts the chain of a Corefile of bench/, with one more directive where one is given, over the store of `folder`. */
-export async function startChain(corefile: string, folder: string, line?: string): Promise<BenchChain> {
-  const places = { port: 0, metricsPort: await freePort(), apiPort: await freePort(), upstreamPort: await freePort(), line }
+/** Starts the chain of a Corefile, as {@link readCorefile} gives it, over the store of `folder`. */
+export async function startChain(corefile: string, folder: string): Promise<BenchChain> {
+  const places = { port: 0, metricsPort: await freePort(), apiPort: await freePort(), upstreamPort: await freePort() }
   const file = join(folder, 'Corefile')
   const log = new TestLog()
   const metrics = new PromRegistry()
@@ -91,7 +91,7 @@ export async function startChain(corefile: string, folder: string, line?: string
     shares: new Sharing(),
     version: 'Skein-bench'
   }
-  const instance = await buildInstance(parseCorefile(placed(readCorefile(corefile), places), file).blocks, {
+  const instance = await buildInstance(parseCorefile(placed(corefile, places), file).blocks, {
     services,
     file,
     defaultPort: 53

@@ -9,6 +9,7 @@ import type { Receive } from '../src/listen/slot.js'
 import { decodes } from '../src/message/read.js'
 import { temporaryFolder } from '../test/processes.js'
 import { BenchSlot, Requests, startChain } from './chain.js'
+import { readCorefile } from './corefiles.js'
 import { fillStore } from './fill-store.js'
 import { poolQuestions, serviceQuestions, ZONE } from './services.js'
 import { median } from './statistics.js'
@@ -114,7 +115,7 @@ const uncachedKinds: readonly Kind[] = [
 ]
 
 async function measureChain(corefile: string, folder: string, kinds: readonly Kind[]): Promise<InProcess[]> {
-  const chain = await startChain(corefile, folder)
+  const chain = await startChain(readCorefile(corefile), folder)
   try {
     return kinds.map(({ what, questions }) => ({
       case: 'in-process',

@@ -10,6 +10,7 @@ import { type Algorithm, algorithmOf } from '../src/dnssec/algorithms.js'
 import { makeKeyFile } from '../src/dnssec/key-folder.js'
 import { temporaryFolder } from '../test/processes.js'
 import { type BenchChain, BenchSlot, Requests, startChain } from './chain.js'
+import { readCorefile } from './corefiles.js'
 import { fillStore } from './fill-store.js'
 import { absentQuestions, serviceQuestions, ZONE } from './services.js'
 import { alternated, median } from './statistics.js'
@@ -44,9 +45,8 @@ const ROUND_US = 30_000
 const WARM_US = 1_500_000
 const IN_FLIGHT = 8
 const BETWEEN_LOOKS = 16
+/** Far more than signatures are kept for, so that no answer finds its own; but SOA and what else all of a kind have in common is kept. */
 const SERVICES = 10_000
-/** Fewer than names, so that no answer finds its own; but SOA and what else all of a kind have in common is kept. */
-const KEPT_SIGNATURES = 50
 const CACHED_NAMES = 4
 /** Octets that are signed of an A of the store: RRSIG up to the signature, owner, fixed fields and address. */
 const SIGNED_OCTETS = 75
@@ -182,8 +182,7 @@ const kinds: readonly Kind[] = [
 
 async function measureUncached(number: number, folder: string, { what, denial, questions }: Kind): Promise<Signing> {
   const algorithm = algorithmOf(number)
-  const line = `dnssec ${ZONE} {\n    keys keys-${number}\n    denial ${denial}\n    cache_capacity ${KEPT_SIGNATURES}\n  }`
-  const chain = await startChain('Corefile.no-cache', folder, line)
+  const chain = await startChain(readCorefile('Corefile.signing').replace('@DENIAL@', denial), folder)
   try {
     let asked = 0
     const signing = (algorithm.isPooled ? askedLater : askedWork)(chain, new Requests(questions, { dnssecOk: true }))
@@ -219,9 +218,9 @@ async function measureUncached(number: number, folder: string, { what, denial, q
 
 type Costs = [raw: number[], signed: number[], unsigned: number[], both: number[] | undefined]
 
-/** Answers that the cache has with their signatures: the algorithm is of no account but for their length. */
+/** Answers that the cache has with their signatures: of the algorithm only the length counts. */
 async function measureCached(number: number, folder: string): Promise<Signing> {
-  const chain = await startChain('Corefile.signed', folder)
+  const chain = await startChain(readCorefile(undefined), folder)
   try {
     const questions = serviceQuestions(SERVICES, CACHED_NAMES)
     const works = [{ dnssecOk: true }, {}].map((options) => askedWork(chain, new Requests(questions, options)))
@@ -245,15 +244,20 @@ async function measureCached(number: number, folder: string): Promise<Signing> {
 
 /** `numbers`: of the algorithms; all where there are none. */
 async function main(numbers: readonly number[]): Promise<void> {
-  const folder = temporaryFolder()
-  await fillStore(join(folder.path, 'data'), SERVICES)
+  const temporary = temporaryFolder()
   const print = (result: Signing): void => console.log(JSON.stringify(result))
-  for (const number of numbers.length > 0 ? numbers : NUMBERS) {
-    await makeKeyFile(join(folder.path, `keys-${number}`), `${ZONE}.`, number)
-    for (const kind of kinds) print(await measureUncached(number, folder.path, kind))
+  const folderOf = async (number: number): Promise<string> => {
+    const folder = join(temporary.path, `${number}`)
+    await fillStore(join(folder, 'data'), SERVICES)
+    await makeKeyFile(join(folder, 'keys'), `${ZONE}.`, number)
+    return folder
   }
-  print(await measureCached(13, folder.path))
-  folder.remove()
+  const chosen = numbers.length > 0 ? numbers : NUMBERS
+  const folders = new Map<number, string>()
+  for (const number of chosen) folders.set(number, await folderOf(number))
+  for (const kind of kinds) for (const [number, folder] of folders) print(await measureUncached(number, folder, kind))
+  for (const [number, folder] of folders) print(await measureCached(number, folder))
+  temporary.remove()
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) await main(process.argv.slice(2).map(Number))

@@ -1,7 +1,14 @@
 import { createHook } from 'node:async_hooks'
 import { readFileSync } from 'node:fs'
-import { afterEach, describe, expect, test } from 'vitest'
+import { join } from 'node:path'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { type AskOptions, decodes, readAnswer, requestOctets, serverOf, type TestServer, TestSlot } from '../src/testing.js'
+import { temporaryFolder } from './processes.js'
+
+const folder = temporaryFolder()
+// The first start makes a key beside the Corefile.
+const file = join(folder.path, 'Corefile')
+afterAll(() => folder.remove())
 
 let server: TestServer | undefined
 afterEach(async () => {
@@ -16,7 +23,7 @@ const example = (log: string): string =>
     .replace('  prometheus\n', `  prometheus localhost:0\n  ${log}\n`)
 
 test('Corefile.example has the chain of SkyDNS, and nothing else', async () => {
-  server = await serverOf(example(''))
+  server = await serverOf(example(''), { file })
   const [block] = server.instance.blocks
   expect(block!.chain.configured.map(({ plugin }) => plugin.name)).toEqual([
     'metrics',
@@ -25,6 +32,7 @@ test('Corefile.example has the chain of SkyDNS, and nothing else', async () => {
     'cache',
     'stub',
     'chaos',
+    'dnssec',
     'etcd-backend',
     'forward'
   ])
@@ -68,7 +76,9 @@ function costOf(asked: TestServer, question: string, options: AskOptions = {}): 
 describe('what is answered from the store is answered at once: no promise, no decoded message', () => {
   test.each<[string, string, AskOptions, string, number]>([
     ['A', '1.web.east.skydns.local. A', {}, 'NOERROR', 1],
-    ['A of several', 'web.east.skydns.local. A', { edns: 1232, dnssecOk: true }, 'NOERROR', 2],
+    ['A of several', 'web.east.skydns.local. A', { edns: 1232 }, 'NOERROR', 2],
+    ['A with its signature', 'web.east.skydns.local. A', { edns: 1232, dnssecOk: true }, 'NOERROR', 3],
+    ['a proof', 'nowhere.skydns.local. A', { edns: 4096, dnssecOk: true }, 'NXDOMAIN', 0],
     ['A behind a CNAME', 'alias.east.skydns.local. A', {}, 'NOERROR', 2],
     ['SRV', 'web.east.skydns.local. SRV', {}, 'NOERROR', 2],
     ['SRV by a pattern', '*.east.skydns.local. SRV', { edns: 4096 }, 'NOERROR', 3],
@@ -82,7 +92,7 @@ describe('what is answered from the store is answered at once: no promise, no de
     ['a class that nobody serves', 'web.east.skydns.local. A HS', {}, 'REFUSED', 0]
   ])('%s', async (_title, question, options, rcode, records) => {
     for (const log of ['', 'log']) {
-      server = await serverOf(example(log), { services })
+      server = await serverOf(example(log), { services, file })
       const expected = { rcode, records, promises: 0, decodes: 0 }
       // The second time too: nothing is put off to the next query.
       expect([costOf(server, question, options), costOf(server, question, options)]).toEqual([expected, expected])
@@ -111,7 +121,7 @@ describe('a class other than IN never meets the data of IN', () => {
   ]
 
   test.each(['CH', 'HS', 'NONE', 'ANY', 'CLASS0', 'CLASS65280'])('%s', async (qclass) => {
-    server = await serverOf(example('log'), { services })
+    server = await serverOf(example('log'), { services, file })
     for (const question of questions) {
       const { rcode, answer, authority, additional } = await server.ask(`${question} ${qclass}`)
       expect({ question, rcode, answer, authority, additional }).toEqual({
@@ -143,7 +153,7 @@ describe('a question comes back as it was spelled', () => {
   test.each(['wWw.eXample.ORG. A', 'WEB.East.SkyDNS.local. A', 'version.BIND. TXT CH', 'nowhere.SKYDNS.local. A', 'SkyDNS.local. ANY'])(
     '%s',
     async (question) => {
-      server = await serverOf(example('').replace('forward . 192.0.2.53 {\n    ndots 2\n  }', 'whoami'), { services })
+      server = await serverOf(example('').replace('forward . 192.0.2.53 {\n    ndots 2\n  }', 'whoami'), { services, file })
       const { qname, answer } = await server.ask(question)
       expect(qname).toBe(question.split(' ')[0])
       expect(answer.every((record) => record.startsWith(`${qname} `))).toBe(true)

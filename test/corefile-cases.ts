@@ -12,6 +12,7 @@ import { memoryOutside } from '../src/corefile/memory-outside.testing.js'
 import type { Outside } from '../src/corefile/outside.js'
 import { parseCorefile, type ServerBlock } from '../src/corefile/parser.js'
 import { parseToml } from '../src/corefile/toml-blocks.js'
+import { generateKeyPair } from '../src/dnssec/key-file.js'
 import { canonicalName } from '../src/message/name.js'
 import { buildInstance, type Instance } from '../src/process/instance.js'
 import { PromRegistry } from '../src/process/metrics.js'
@@ -73,6 +74,16 @@ export function blocksOf(given: CorefileCase): readonly ServerBlock[] {
   }
 }
 
+let keyPair: ReturnType<typeof generateKeyPair> | undefined
+
+/** What a file has that stands for throwaway material; undefined where it says what it has. */
+async function materialOf(content: string | Buffer): Promise<string | undefined> {
+  if (content !== '@dnskey' && content !== '@dnskey-private') return undefined
+  keyPair ??= generateKeyPair('example.org.')
+  const { publicText, privateText } = await keyPair
+  return content === '@dnskey' ? publicText : privateText
+}
+
 /** Writes a case into a folder of its own, reads it there and builds the server of it. Nothing is opened. */
 export function verdictOf(given: CorefileCase): Promise<Verdict> {
   return verdictOfFile(given, 'Corefile', textOf(given), parseCorefile)
@@ -89,7 +100,7 @@ async function verdictOfFile(given: CorefileCase, name: string, text: string | B
     const file = join(home, name)
     for (const [path, content] of Object.entries({ ...given.files, [name]: text })) {
       mkdirSync(dirname(join(home, path)), { recursive: true })
-      writeFileSync(join(home, path), content)
+      writeFileSync(join(home, path), (await materialOf(content)) ?? content)
     }
     const outside: Outside = {
       readFile: (path) => readFileSync(path),

@@ -43,6 +43,7 @@ beforeAll(async () => {
   const plugin = `export default { name: 'odd', api: 1, schema: { about: 'x' }, setup: (_config, host) => ({
     handle(query) {
       if (query.qname.startsWith('deep')) return host.resolve(query.ask(query.qname, 'A'))
+      if (query.qname.endsWith('signed.')) return query.reply({ aa: true })
       throw new Error('boom')
     }
   }) }`
@@ -83,6 +84,8 @@ interface Case {
   readonly breaks?: true
   /** With the stores of a process, and what feeds them, in place of the one in memory. */
   readonly feeds?: true
+  /** With DO, so never without EDNS. */
+  readonly dnssecOk?: true
   /** Of the header, instead of a query's. */
   readonly flags?: number
   /** Makes a request of a query. */
@@ -103,6 +106,7 @@ const CASES: Readonly<Record<string, Case>> = {
   fault: { lines: ODD, question: 'a. A', rcode: 'SERVFAIL' },
   forwarded: { lines: forward(), question: 'www.example.org. A', rcode: 'REFUSED' },
   found: { lines: ETCD, question: 'web.test. A', rcode: 'NOERROR' },
+  'invalid-type': { lines: `dnssec test\n${ETCD}`, question: 'web.test. TYPE128', rcode: 'FORMERR' },
   malformed: { lines: 'whoami', question: 'a. A', rcode: 'FORMERR', change: behind },
   'meta-type': { lines: ETCD, question: 'web.test. AXFR', rcode: 'REFUSED' },
   ndots: { lines: forward('ndots 2'), question: 'org. A', rcode: 'SERVFAIL' },
@@ -117,6 +121,8 @@ const CASES: Readonly<Record<string, Case>> = {
     feeds: true
   },
   'not-served': { lines: '', question: 'a. A', rcode: 'REFUSED' },
+  // Nobody tells the SOA record that the proof needs.
+  'signing-failed': { lines: `dnssec signed {\ndenial nsec3\n}\n${ODD}`, question: '*.signed. A', rcode: 'SERVFAIL', dnssecOk: true },
   stopping: { lines: 'forward . 127.0.0.1:SILENT', question: 'www.example.org. A', rcode: 'SERVFAIL', stops: true },
   'store-failed': { lines: ETCD, question: 'web.test. A', rcode: 'SERVFAIL', breaks: true },
   stub: { lines: 'stub {\nzone example.org 127.0.0.1:PORT\n}', question: 'www.example.org. A', rcode: 'REFUSED' },
@@ -125,7 +131,8 @@ const CASES: Readonly<Record<string, Case>> = {
   'too-deep': { lines: ODD, question: 'deep. A', rcode: 'SERVFAIL' },
   'too-many': { lines: ETCD, question: 'n5.*.big.test. A', rcode: 'SERVFAIL' },
   'upstream-failed': { lines: `forward . ${NOBODY}`, question: 'www.example.org. A', rcode: 'SERVFAIL' },
-  whoami: { lines: 'whoami', question: 'a. A', rcode: 'NOERROR' }
+  whoami: { lines: 'whoami', question: 'a. A', rcode: 'NOERROR' },
+  'wildcard-owner': { lines: `dnssec test\n${ETCD}`, question: '*.test. A', rcode: 'REFUSED', dnssecOk: true }
 }
 
 /** A server with stores of its own: what is to feed them begins when it starts. */
@@ -138,8 +145,9 @@ async function serverWithStores(corefile: string, file: string): Promise<TestSer
   return new TestServer(instance, log, metrics)
 }
 
-/** Without EDNS it has no version. */
-const isThere = ([reason, hasEdns]: readonly [string, boolean, Case]): boolean => reason !== 'edns-version' || hasEdns
+/** Without EDNS it has no version, and no DO. */
+const isThere = ([reason, hasEdns, { dnssecOk }]: readonly [string, boolean, Case]): boolean =>
+  hasEdns || (reason !== 'edns-version' && dnssecOk !== true)
 
 test('they are all', () => {
   expect(Object.keys(CASES)).toEqual(Object.keys(REASONS).sort())
@@ -152,7 +160,18 @@ describe('a client is told, and so is the log,', () => {
       .filter(isThere)
   )(
     '%s (with EDNS: %s)',
-    async (reason, hasEdns, { lines, question, rcode, before, stops, breaks, feeds, flags = 0, change = (octets) => octets }) => {
+    async (reason, hasEdns, {
+      lines,
+      question,
+      rcode,
+      before,
+      stops,
+      breaks,
+      feeds,
+      dnssecOk = false,
+      flags = 0,
+      change = (octets) => octets
+    }) => {
       const ports = { PORT: upstream.port, SILENT: silent.port, FREE: await freePort('127.0.0.1') }
       const corefile = Object.entries(ports).reduce(
         (text, [name, port]) => text.replace(name, `${port}`),
@@ -162,7 +181,7 @@ describe('a client is told, and so is the log,', () => {
       server = feeds ? await serverWithStores(corefile, file) : await serverOf(corefile, { services: store, file })
       if (before !== undefined) await server.ask(before)
       store.isBroken = breaks === true
-      const asked = server.exchange(change(requestOctets(question, { flags, ...(hasEdns && { edns: 1232 }) })))
+      const asked = server.exchange(change(requestOctets(question, { flags, ...(hasEdns && { edns: 1232, dnssecOk }) })))
       if (stops) await server.stop()
       const { rcode: got, edns } = readAnswer((await asked)!)
       const told = edns?.options.map(([, payload]) => [payload[1], /^[^:]*/.exec(Buffer.from(payload.subarray(2)).toString())![0]])

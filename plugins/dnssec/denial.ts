@@ -56,11 +56,11 @@ export const ANY_TYPES: readonly RRType[] = [
   'CAA'
 ]
 
-/** The one NSEC record of a compact denial (RFC 9824 §3). */
-export function compactProof(names: Names, { zone, name, type, ttl }: Denied): Proof {
+/** The one NSEC record of a compact denial (RFC 9824 §3); it never lists the type asked for, RRSIG of a name that does not exist included. */
+export function compactProof(names: Names, { zone, name, type, ttl }: Denied, asked = type): Proof {
   const { types, reads } = type === undefined ? { types: undefined, reads: [] } : (names.at(zone, name) ?? UNKNOWN)
   const list = type === undefined ? [NXNAME] : typesFor(zone, name, types ?? ANY_TYPES, type)
-  const told = [...list, RRSIG, NSEC].filter((each) => each !== type)
+  const told = [...list, RRSIG, NSEC].filter((each) => each !== asked)
   return { records: [nsecRecord(name, told, zone.apex, ttl)], reads }
 }
 

@@ -32,7 +32,7 @@ export default {
           loaded = await loadZones(options, host, directive)
           signer = made()
           for (const zone of loaded.zones.filter(({ apex }) => keyless.includes(apex)))
-            for (const { name } of zone.keys) host.log.info(`made a key for ${zone.apex}: ${folder}/${name}`)
+            for (const key of zone.keys) host.log.info(`made the key ${folder}/${key.name}; for the parent zone: ${key.dsText(2)}`)
         }
         if (loaded.zones.length === 0) host.log.info('signs nothing: there is no key, and none is made for the root')
         host.offer(zoneCuts, () => loaded.zones.map(({ apex, ds }) => ({ apex, ds })))

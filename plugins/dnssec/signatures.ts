@@ -114,33 +114,16 @@ export class Signatures {
 
   /** The rdata of the RRSIG by one key, of the records that stand in the room. */
   #sign(signer: ZoneKey, end: number, rrset: RRset, zone: SignedZone, now: number, counts: Counts): MaybePromise<Uint8Array> {
-    if (signer.signsLater) return this.#signLater(signer, end, rrset, zone, now, counts)
-    try {
-      return this.#signNow(signer, end, rrset, zone, now, counts)
-    } catch (error) {
-      // Late like that of a key which signs elsewhere: whoever waits for several then waits for all.
-      return Promise.reject(error as Error)
-    }
-  }
-
-  #signNow(signer: ZoneKey, end: number, rrset: RRset, zone: SignedZone, now: number, counts: Counts): Uint8Array {
-    const start = putHead(signer, zone, rrset, now)
-    const octets = room.subarray(start, end)
-    try {
-      return this.#rdata(signer, octets, HEAD_ROOM - start, signer.sign(octets) as Uint8Array, counts)
-    } catch (error) {
-      throw problemOf(signer, error, counts)
-    }
-  }
-
-  async #signLater(signer: ZoneKey, end: number, rrset: RRset, zone: SignedZone, now: number, counts: Counts): Promise<Uint8Array> {
     const start = putHead(signer, zone, rrset, now)
     // The room is another's when this is waited for.
-    const octets = Buffer.from(room.subarray(start, end))
+    const octets = signer.signsLater ? Buffer.from(room.subarray(start, end)) : room.subarray(start, end)
+    const done = (signature: Uint8Array): Uint8Array => this.#rdata(signer, octets, HEAD_ROOM - start, signature, counts)
     try {
-      return this.#rdata(signer, octets, HEAD_ROOM - start, await signer.sign(octets), counts)
+      const signature = signer.sign(octets)
+      return isPromiseLike(signature) ? signature.then(done).catch((error) => failed(signer, error, counts)) : done(signature)
     } catch (error) {
-      throw problemOf(signer, error, counts)
+      // Late like that of a key which signs elsewhere: whoever waits for several then waits for all.
+      return Promise.reject(error as Error).catch(() => failed(signer, error, counts))
     }
   }
 
@@ -155,9 +138,9 @@ export class Signatures {
   }
 }
 
-function problemOf({ name }: ZoneKey, error: unknown, counts: Counts): SigningProblem {
+function failed({ name }: ZoneKey, error: unknown, counts: Counts): never {
   counts.failures++
-  return new SigningProblem(`the key ${name} cannot sign: ${thrownText(error)}`, { cause: error })
+  throw new SigningProblem(`the key ${name} cannot sign: ${thrownText(error)}`, { cause: error })
 }
 
 function verify(signer: ZoneKey, octets: Uint8Array, signature: Uint8Array, counts: Counts): void {

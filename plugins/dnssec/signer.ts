@@ -192,7 +192,7 @@ export class Signer {
   }
 
   #proofOf(query: Query, denied: Denied, next: Next): MaybePromise<Proof> {
-    if (denied.zone.denial === 'nsec') return compactProof(this.#names, denied)
+    if (denied.zone.denial === 'nsec') return compactProof(this.#names, denied, query.question.qtype)
     return whiteLies(this.#names, denied, (name) => asksFor(query, name, next))
   }
 

@@ -21,7 +21,9 @@ function install(name: string, handle: string): void {
     join(at, 'index.js'),
     `const asked = (globalThis.skeinAsked ??= { times: 0 })
     const record = (owner, type, rdata) => ({ owner, type, ttl: 60, rdata })
-    const signature = (owner, last) => record(owner, 'RRSIG', Uint8Array.from({ length: 24 }, (_, i) => (i === 18 ? 0 : i === 23 ? last : 1)))
+    // It ends in 2038, and the root has signed it.
+    const fields = { 8: 0x7f, 18: 0 }
+    const signature = (owner, last) => record(owner, 'RRSIG', Uint8Array.from({ length: 24 }, (_, i) => (i === 23 ? last : (fields[i] ?? 1))))
     export default { name: '${name}', api: 1, setup: () => ({ handle: ${handle} }) }`
   )
 }

@@ -65,18 +65,18 @@ describe('other plugins are told where the zones are cut', () => {
       .map(({ apex, ds }) => `${apex} ${ds.length}`)
       .toSorted()
 
-  test('in every server block, as they are now', async () => {
+  test('in their server block, as they are now', async () => {
     const [services, clock] = [new MemoryStore(), new TestClock()]
     services.put(key('example', 'x'), '{"host":"192.0.2.1"}', clock.now() + 1000)
     const stub = 'stub skydns.local {\nstore\nzone corp.example 192.0.2.2\n}'
     const server = await start(`a {\n${stub}\n}\nb {\nwhoami\n}`, services, clock)
-    for (const block of [0, 1]) expect(cutsOf(server, block)).toEqual(['corp.example. 0', 'example. 0'])
+    expect([0, 1].map((block) => cutsOf(server, block))).toEqual([['corp.example. 0', 'example. 0'], []])
     services.put(key('org', 'x'), '{"host":"192.0.2.1"}')
-    expect(cutsOf(server, 1)).toEqual(['corp.example. 0', 'example. 0', 'org. 0'])
+    expect(cutsOf(server, 0)).toEqual(['corp.example. 0', 'example. 0', 'org. 0'])
     clock.advance(1000)
-    expect(cutsOf(server, 1)).toEqual(['corp.example. 0', 'org. 0'])
+    expect(cutsOf(server, 0)).toEqual(['corp.example. 0', 'org. 0'])
     services.delete(key('org', 'x'))
-    expect(cutsOf(server, 1)).toEqual(['corp.example. 0'])
+    expect(cutsOf(server, 0)).toEqual(['corp.example. 0'])
   })
 
   test('in one list for as long as nothing changes', async () => {

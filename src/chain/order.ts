@@ -25,6 +25,8 @@ export const UNSAFE_ORDERS: readonly (readonly [first: string, second: string, w
   ['cache', 'etcd-backend', 'what etcd answers is never cached'],
   ['cache', 'forward', 'what forward answers is never cached'],
   ['cache', 'dnssec', 'every answer is signed anew'],
+  ['dnssec', 'etcd-backend', 'what etcd answers is never signed'],
+  ['dnssec', 'forward', 'what forward answers is never signed'],
   ['stub', 'etcd-backend', 'stub zones within the domain are never asked'],
   ['etcd-backend', 'forward', 'names of the services are asked of the upstreams']
 ]

@@ -328,6 +328,9 @@ describe('what is most likely not meant is a warning', () => {
     ['cache', 'stub', 'what stub answers is never cached'],
     ['cache', 'etcd', 'what etcd answers is never cached'],
     ['cache', 'forward', 'what forward answers is never cached'],
+    ['cache', 'dnssec', 'every answer is signed anew'],
+    ['dnssec', 'etcd', 'what etcd answers is never signed'],
+    ['dnssec', 'forward', 'what forward answers is never signed'],
     ['stub', 'etcd', 'stub zones within the domain are never asked'],
     ['etcd', 'forward', 'names of the services are asked of the upstreams']
   ])('%s behind %s', async (first, second, why) => {

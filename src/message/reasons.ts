@@ -21,7 +21,7 @@ const INVALID_TYPE = 30
 /** All reasons that Skein and its own plugins give. */
 export const REASONS: Readonly<Record<string, Reason>> = {
   any: { about: 'type ANY gets a short answer' },
-  apex: { about: 'the SOA of the zone' },
+  apex: { about: 'told of the zone itself: its SOA, its keys' },
   cached: { about: 'told from the cache; a client is told the reason that the answer came with' },
   chaos: { about: 'told of the server itself' },
   'edns-version': { about: 'the query has a version of EDNS other than 0', info: OTHER },
