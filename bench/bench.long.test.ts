@@ -65,6 +65,20 @@ describe('the bench', needs('dnsperf'), () => {
     expect(results[0]!.loads[1]!.perSecond).toBeLessThan(2100)
   })
 
+  test('measures signed answers from the cache beside the same server asked without DO', STARVED, async () => {
+    const json = join(folder.path, 'signed')
+    const args = [BENCH, '--case', 'cached-signed', '--rate', 'max', '--seconds', '1', '--runs', '1', '--json', json]
+    const { stdout } = await promisify(execFile)(process.execPath, args)
+    const [signed, plain] = readFileSync(json, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Result)
+    expect([signed, plain].map((result) => result?.server)).toEqual(['skein', 'skein (no DO)'])
+    const { cpu, toPlain } = signed!.loads[0]!
+    expect(toPlain).toBeCloseTo(cpu! / plain!.loads[0]!.cpu!, 5)
+    expect(stdout).toContain(`cached-signed max: skein takes ${toPlain!.toFixed(2)} times what it takes without DO`)
+  })
+
   test('an interrupted run leaves no process and no folder', async () => {
     const temporary = join(folder.path, 'temporary')
     mkdirSync(temporary)

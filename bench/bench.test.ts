@@ -16,7 +16,7 @@ import { PEERS } from './peers.js'
 import { differenceOf } from './same-answer.js'
 import { absentQuestions, outsideQuestions, recordsOf, serviceEntries, serviceQuestions } from './services.js'
 import { alternated, median, medianOfKnown } from './statistics.js'
-import { HEAD, notesOf, rowsOf, table } from './table.js'
+import { HEAD, notesOf, rowsOf, signingTable, table } from './table.js'
 import { cpuOf, memoryOf, readMemory, readSchedstat, readStat } from './usage.js'
 
 const folder = temporaryFolder()
@@ -29,7 +29,7 @@ describe('the command line', () => {
       [],
       { loads: ['max', 10_000, 30_000], runs: 5, seconds: 4, peers: undefined }
     ],
-    ['cases', ['--case', 'tcp', '--case', 'start'], { cases: ['tcp', 'start'] }],
+    ['cases', ['--case', 'tcp', '--case', 'start', '--case', 'signing'], { cases: ['tcp', 'start', 'signing'] }],
     ['a peer of ours', ['--peer', 'knot'], { peers: [{ name: 'knot' }] }],
     ['a command', ['--peer', 'old=node a,b.js -x=1,53'], { peers: [{ name: 'old', given: { command: 'node a,b.js -x=1', port: 53 } }] }],
     ['rates', ['--rate', '500', '--rate', 'max', '--rate', '80%'], { loads: [500, 'max', '80%'] }],
@@ -97,6 +97,11 @@ describe('statistics', () => {
     const floors = [taken(4), taken(2), taken(1)]
     expect(figuresOf(1000, [taken(8), taken(2), taken(3)], floors).toFloor).toBe(2)
     expect(figuresOf(1000, [taken(8), taken(undefined), taken(4)], floors)).toMatchObject({ cpu: 6, toFloor: 3 })
+  })
+
+  test('what DO costs is the ratio in each round, and is told of whoever is asked both ways', () => {
+    expect(figuresOf('max', [taken(6), taken(9)], [], [taken(4), taken(6)]).toPlain).toBe(1.5)
+    expect(figuresOf('max', [taken(6)], [])).not.toHaveProperty('toPlain')
   })
 
   test('latencies of several rounds are medians, each by itself', () => {
@@ -197,6 +202,39 @@ describe('tables', () => {
     expect(notesOf([{ ...results[0]!, corefile: 'Corefile.example' }])).toEqual([])
   })
 
+  test('what DO costs stands below, for each load', () => {
+    const loads = results[0]!.loads.map((each) => ({ ...each, toPlain: 1.234 }))
+    const lines = notesOf([{ ...results[0]!, case: 'cached-signed', corefile: 'Corefile.example', loads }])
+    expect(lines).toEqual(['max', '10000'].map((load) => `cached-signed ${load}: skein takes 1.23 times what it takes without DO`))
+  })
+
+  test('the table of signing has a dash where nothing is signed', () => {
+    const cached = {
+      case: 'signing',
+      algorithm: '13 X',
+      what: 'cached',
+      signatures: 0,
+      signed: 2.74,
+      unsigned: 2.5,
+      toUnsigned: 1.096
+    } as const
+    const all = { ...cached, signatures: 1, raw: 50, toRaw: 1.5, addedToRaw: 1.25, toBoth: 1.1 }
+    const rows = signingTable([cached, all].map((row) => ({ server: 'skein', ...row })))
+      .split('\n')
+      .slice(2)
+    expect(
+      rows.map((row) =>
+        row
+          .split('|')
+          .slice(4, -1)
+          .map((cell) => cell.trim())
+      )
+    ).toEqual([
+      ['0.00', '–', '2.7', '2.5', '–', '–', '–', '1.10'],
+      ['1.00', '50.0', '2.7', '2.5', '1.50', '1.25', '1.10', '1.10']
+    ])
+  })
+
   test('columns are as wide as what is in them', () => {
     expect(table(['a', 'bcd'], [['long'], ['x', 'y']])).toBe('| a    | bcd |\n| ---- | --- |\n| long |     |\n| x    | y   |')
     const widths = table(HEAD, rowsOf('service-a 1000', results))
@@ -250,10 +288,17 @@ describe('what is asked and served', () => {
     expect(() => placed('.:1053 {\n}\n', places)).toThrow('has no line')
   })
 
-  test.each(['Corefile.no-cache', 'Corefile.cached-100k', 'Corefile.pauses'])('%s is the example but for the cache', (name) => {
+  test.each([
+    ['Corefile.no-cache', 'the cache'],
+    ['Corefile.cached-100k', 'the cache'],
+    ['Corefile.pauses', 'the cache'],
+    ['Corefile.signing', 'the cache and how it is signed']
+  ])('%s is the example but for %s', (name) => {
+    const signed = name === 'Corefile.signing' ? /^ {2}dnssec skydns\.local \{[^}]*\}\n/m : ''
     const lines = (text: string) =>
       text
         .replace(/^ {2}cache( \{[^}]*\})?\n/m, '')
+        .replace(signed, '')
         .split('\n')
         .filter((line) => line.trim() !== '' && !line.trim().startsWith('#'))
     expect(lines(readCorefile(name))).toEqual(lines(readCorefile(undefined)))

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { cpus, release } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { freePort, startProcess, temporaryFolder } from '../test/processes.js'
@@ -16,11 +16,13 @@ import { HELP, type Options, readOptions, UsageError } from './options.js'
 import { measurePauses, pausesTable } from './pauses.js'
 import type { Scene, Startable } from './scene.js'
 import { floor, peer } from './servers.js'
+import type { Signing } from './signing.js'
 import { type SkeinKind, skeins } from './skein-server.js'
 import { measureStarts, startTable } from './start-up.js'
-import { HEAD, notesOf, rowsOf, shown, table } from './table.js'
+import { HEAD, notesOf, rowsOf, shown, signingTable, table } from './table.js'
 
 const IN_PROCESS = fileURLToPath(new URL('./in-process.js', import.meta.url))
+const SIGNING = fileURLToPath(new URL('./signing.js', import.meta.url))
 const RESPONDER = fileURLToPath(new URL('./responder.js', import.meta.url))
 const INTERRUPTED = 130
 const WRONG_USAGE = 2
@@ -54,6 +56,7 @@ class Bench {
       if (of !== undefined) await this.#compare(of)
       else if (name === 'pauses') await this.#pauses()
       else if (name === 'start') await this.#starts()
+      else if (name === 'signing') await this.#signing()
       else await this.#inProcess()
     }
   }
@@ -106,14 +109,8 @@ class Bench {
     this.#print(startTable(rows), rows)
   }
 
-  /** In a process of its own, which has done nothing before; a line of the server block changes nothing there. */
   async #inProcess(): Promise<void> {
-    const rows: (InProcess & { server: string })[] = []
-    for (const { name: server, ways } of this.#skeins.filter((kind) => kind.ways.line === undefined)) {
-      say(`in-process ${server}`)
-      const { stdout } = await promisify(execFile)(ways.node ?? process.execPath, [IN_PROCESS])
-      for (const line of stdout.trimEnd().split('\n')) rows.push({ server, ...(JSON.parse(line) as InProcess) })
-    }
+    const rows = await this.#ownProcesses<InProcess>(IN_PROCESS)
     const head = ['server', 'in process', 'Corefile', 'ns', 'octets', '% from the cache', 'promises', 'decodes']
     const cells = rows.map(({ server, what, corefile, nanoseconds, octets, fromCache, promises, decodes }) => [
       server,
@@ -123,6 +120,22 @@ class Bench {
       ...[octets, Math.round(fromCache), promises, decodes].map(String)
     ])
     this.#print(table(head, cells), rows)
+  }
+
+  async #signing(): Promise<void> {
+    const rows = await this.#ownProcesses<Signing>(SIGNING)
+    this.#print(signingTable(rows), rows)
+  }
+
+  /** What a program prints in a process of its own, which has done nothing before; a line of the server block changes nothing there. */
+  async #ownProcesses<T>(program: string): Promise<(T & { server: string })[]> {
+    const rows: (T & { server: string })[] = []
+    for (const { name: server, ways } of this.#skeins.filter((kind) => kind.ways.line === undefined)) {
+      say(`${basename(program, '.js')} ${server}`)
+      const { stdout } = await promisify(execFile)(ways.node ?? process.execPath, [program])
+      for (const line of stdout.trimEnd().split('\n')) rows.push({ server, ...(JSON.parse(line) as T) })
+    }
+    return rows
   }
 
   get #most(): number {

@@ -15,6 +15,8 @@ export interface Case {
   readonly isPrimed: boolean
   /** Whether the answers come from the upstream. */
   readonly isForwarded: boolean
+  /** Whether questions have DO, of a zone that is signed. The same server is measured without DO too, both with EDNS, and compared. */
+  readonly isSigned?: boolean
 }
 
 const FEW = 1000
@@ -50,6 +52,7 @@ export const CASES: readonly Case[] = [
     services: () => CACHED_NAMES,
     questions: () => serviceQuestions(CACHED_NAMES, CACHED_NAMES)
   },
+  { ...common, name: 'cached-signed', isSigned: true },
   { ...allServices, name: 'service-a', corefile: 'Corefile.no-cache' },
   { ...allServices, name: 'nxdomain', questions: (many) => absentQuestions(many, NEVER_CACHED) },
   { ...common, name: 'forward-hit', questions: () => outsideQuestions(NAMES), isForwarded: true },
@@ -64,4 +67,4 @@ export const PAUSES: Case = { ...allServices, name: 'pauses', corefile: 'Corefil
 export const START: Case = { ...allServices, name: 'start' }
 
 /** All that `--case` knows: the cases above, and those about Skein alone. */
-export const CASE_NAMES: readonly string[] = [...CASES.map(({ name }) => name), 'pauses', 'start', 'in-process']
+export const CASE_NAMES: readonly string[] = [...CASES.map(({ name }) => name), 'pauses', 'start', 'in-process', 'signing']

@@ -5,19 +5,11 @@
 import { createHook } from 'node:async_hooks'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { ProcessServices } from '../src/chain/scope.js'
-import { parseCorefile } from '../src/corefile/parser.js'
-import type { Receive, Slot } from '../src/listen/slot.js'
+import type { Receive } from '../src/listen/slot.js'
 import { decodes } from '../src/message/read.js'
-import { systemClock } from '../src/process/clock.js'
-import { buildInstance } from '../src/process/instance.js'
-import { PromRegistry } from '../src/process/metrics.js'
-import { SystemRandom } from '../src/process/random.js'
-import { Sharing } from '../src/process/shares.js'
-import { ProcessStores } from '../src/process/stores.js'
-import { requestOctets, TestLog } from '../src/testing.js'
-import { freePort, temporaryFolder } from '../test/processes.js'
-import { placed, readCorefile } from './corefiles.js'
+import { temporaryFolder } from '../test/processes.js'
+import { BenchSlot, Requests, startChain } from './chain.js'
+import { readCorefile } from './corefiles.js'
 import { fillStore } from './fill-store.js'
 import { poolQuestions, serviceQuestions, ZONE } from './services.js'
 import { median } from './statistics.js'
@@ -45,55 +37,11 @@ const COUNTED = 100
 const FEW = 4
 const MANY = 100_000
 
-/** Who asks and is answered: each request lies in the same octets, as the kernel would put it there. */
-class BenchSlot implements Slot {
-  readonly octets = Buffer.alloc(512)
-  length = 0
-  readonly client = { address: '127.0.0.1', port: 4711, transport: 'udp', local: '127.0.0.1' } as const
-  readonly out = new Uint8Array(4096)
-  readonly isKept = false
-  sent = 0
-
-  put(requests: Buffer, from: number, length: number): void {
-    requests.copy(this.octets, 0, from, from + length)
-    this.length = length
-  }
-
-  keep(): void {}
-
-  reserve(): Uint8Array {
-    return this.out
-  }
-
-  send(length: number): void {
-    this.sent = length
-  }
-
-  drop(): void {
-    this.sent = 0
-  }
-}
-
-/** Requests one behind the other, in one piece of memory. */
-interface Requests {
-  readonly octets: Buffer
-  /** Where each begins, and where the last one ends. */
-  readonly starts: Uint32Array
-}
-
-function requestsOf(questions: readonly string[]): Requests {
-  const each = questions.map((question) => requestOctets(question.replace(' ', '. '), { edns: 1232 }))
-  const starts = new Uint32Array(each.length + 1)
-  for (const [index, { length }] of each.entries()) starts[index + 1] = starts[index]! + length
-  return { octets: Buffer.concat(each), starts }
-}
-
 /** Asks the same questions again and again, and says what that costs. */
 class Asker {
   readonly slot = new BenchSlot()
   readonly #receive: Receive
   readonly #requests: Requests
-  #at = 0
 
   constructor(receive: Receive, requests: Requests) {
     this.#receive = receive
@@ -102,12 +50,9 @@ class Asker {
 
   /** Hands over the next `count` requests. */
   ask(count: number, receive = this.#receive): void {
-    const { octets, starts } = this.#requests
     for (let i = 0; i < count; i++) {
-      const from = starts[this.#at]!
-      this.slot.put(octets, from, starts[this.#at + 1]! - from)
+      this.#requests.putNext(this.slot)
       receive(this.slot)
-      if (++this.#at === starts.length - 1) this.#at = 0
     }
   }
 
@@ -126,7 +71,7 @@ class Asker {
 }
 
 function measure(receive: Receive, questions: readonly string[], hits: () => number): Omit<InProcess, 'case' | 'corefile' | 'what'> {
-  const asker = new Asker(receive, requestsOf(questions))
+  const asker = new Asker(receive, new Requests(questions))
   asker.ask(Math.max(questions.length, AT_ONCE))
   asker.cost()
   const nanoseconds = median(Array.from({ length: ROUNDS }, () => asker.cost()))
@@ -170,41 +115,17 @@ const uncachedKinds: readonly Kind[] = [
 ]
 
 async function measureChain(corefile: string, folder: string, kinds: readonly Kind[]): Promise<InProcess[]> {
-  const places = { port: 0, metricsPort: await freePort(), apiPort: await freePort(), upstreamPort: await freePort() }
-  const file = join(folder, 'Corefile')
-  const log = new TestLog()
-  const metrics = new PromRegistry()
-  const services: ProcessServices = {
-    log,
-    clock: systemClock,
-    random: new SystemRandom(),
-    metrics,
-    stores: new ProcessStores({ clock: systemClock, log, metrics }),
-    shares: new Sharing(),
-    version: 'Skein-bench'
-  }
-  const instance = await buildInstance(parseCorefile(placed(readCorefile(corefile), places), file).blocks, {
-    services,
-    file,
-    defaultPort: 53
-  })
-  await instance.start()
-  const { receive } = instance.endpoints[0]!
+  const chain = await startChain(readCorefile(corefile), folder)
   try {
     return kinds.map(({ what, questions }) => ({
       case: 'in-process',
       corefile: join('bench', corefile),
       what,
-      ...measure(receive, questions, () => hitsOf(metrics))
+      ...measure(chain.receive, questions, () => chain.counted('coredns_cache_hits_total'))
     }))
   } finally {
-    await instance.stop()
+    await chain.stop()
   }
-}
-
-function hitsOf(metrics: PromRegistry): number {
-  const samples = metrics.families().find(({ name }) => name === 'coredns_cache_hits_total')?.samples ?? []
-  return samples.reduce((sum, { value }) => sum + (typeof value === 'number' ? value : 0), 0)
 }
 
 async function main(): Promise<void> {

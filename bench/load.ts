@@ -48,12 +48,13 @@ export interface TakeOptions {
 export async function take(server: BenchServer, { of, questions }: Scene, { rate, seconds, latency }: TakeOptions): Promise<Taken> {
   const before = cpuOf(server.pid)
   const limit = rate === undefined ? {} : { rate }
-  const how = { mode: of.transport, port: server.port, questions, seconds, ...DRIVEN, ...limit }
+  const how = { mode: of.transport, port: server.port, questions, seconds, edns: server.edns, ...DRIVEN, ...limit }
   const { completed, lost, interrupted, perSecond } = await dnsperf(how)
   const used = cpuOf(server.pid) - before
   const memory = memoryOf(server.pid)
   const asked = rate ?? Math.floor(perSecond / 2)
-  const isTimed = of.transport === 'udp' && asked > 0
+  // The client for latency asks without EDNS.
+  const isTimed = of.transport === 'udp' && server.edns === undefined && asked > 0
   const replies =
     latency !== undefined && isTimed ? await timed(latency, { port: server.port, rate: asked, seconds, questions }) : undefined
   return {
@@ -67,7 +68,7 @@ export async function take(server: BenchServer, { of, questions }: Scene, { rate
 
 /** Has a server compile what it runs often, and remember what it may: each question once where the case wants that, and a while of all. */
 export async function warmUp(server: BenchServer, { of, questions }: Scene, seconds: number): Promise<void> {
-  const how = { mode: of.transport, port: server.port, questions, ...DRIVEN }
+  const how = { mode: of.transport, port: server.port, questions, edns: server.edns, ...DRIVEN }
   if (of.isPrimed) await dnsperf(how)
   await dnsperf({ ...how, seconds })
 }

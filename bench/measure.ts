@@ -21,6 +21,8 @@ export interface Figures {
   readonly cpuOfRounds: readonly (number | undefined)[]
   /** The median of what each round has for this server over the floor. */
   readonly toFloor: number | undefined
+  /** The same over what this server takes without DO; of who is asked with DO. */
+  readonly toPlain?: number | undefined
   readonly perSecond: number
   readonly lost: number
   /** MiB. */
@@ -56,6 +58,8 @@ interface Contender {
   note: string | undefined
   /** Answered a second as fast as it goes, once that is measured. */
   highest: number
+  /** The same server asked without DO. */
+  readonly plain?: Contender
 }
 
 /** Starts the servers, measures them by turns, and stops them. A server that cannot take part has a result with a note and no figures. */
@@ -66,7 +70,7 @@ export async function measureCase(scene: Scene, startables: readonly Startable[]
     for (const startable of startables) {
       const started = await enter(startable, scene)
       if (typeof started === 'string') absent.push({ ...headOf(scene, startable.name), note: started, loads: [] })
-      else contenders.push(started)
+      else contenders.push(...(scene.of.isSigned === true ? bothWays(started) : [started]))
     }
     for (const contender of contenders) await warm(contender, scene, Math.min(WARM_SECONDS, options.seconds))
     const loads: (readonly Figures[])[] = []
@@ -80,6 +84,13 @@ export async function measureCase(scene: Scene, startables: readonly Startable[]
   } finally {
     await Promise.all(contenders.map(({ server }) => server.stop()))
   }
+}
+
+/** One server as two: asked with DO, and without. The floor has one reply to either. */
+function bothWays({ server, note }: Contender): Contender[] {
+  if (server.name === 'floor') return [{ server: { ...server, edns: 'dnssecOk' }, note, highest: 0 }]
+  const plain: Contender = { server: { ...server, name: `${server.name} (no DO)`, edns: 'plain', stop: async () => {} }, note, highest: 0 }
+  return [{ server: { ...server, edns: 'dnssecOk' }, note, highest: 0, plain }, plain]
 }
 
 /** Starts a server and compares what it says with Skein; the reason where it cannot take part. */
@@ -103,7 +114,8 @@ async function enter(startable: Startable, scene: Scene): Promise<Contender | st
 
 async function enterSkein(startable: Startable, scene: Scene): Promise<Contender> {
   const server = await startable.start(scene)
-  writeFileSync(scene.reply, await untilAnswers(server.port, scene.question, ANSWER_WITHIN_MS))
+  const options = { dnssecOk: scene.of.isSigned === true }
+  writeFileSync(scene.reply, await untilAnswers(server.port, scene.question, ANSWER_WITHIN_MS, options))
   return { server, highest: 0, note: undefined }
 }
 
@@ -115,7 +127,9 @@ async function warm(contender: Contender, scene: Scene, seconds: number): Promis
   if (cached !== undefined && cached < scene.count) contender.note = `has ${cached} of ${scene.count} answers in its cache`
 }
 
-async function difference({ port }: BenchServer, { question, reply }: Scene): Promise<string | undefined> {
+async function difference({ port }: BenchServer, { of, question, reply }: Scene): Promise<string | undefined> {
+  // Each signs with a key of its own.
+  if (of.isSigned === true) return undefined
   return differenceOf(readFileSync(reply), await untilAnswers(port, question, ANSWER_WITHIN_MS))
 }
 
@@ -139,14 +153,11 @@ async function measureLoad(
     }
     rounds.push(taken)
   }
+  const roundsOf = (contender: Contender | undefined): Taken[] =>
+    contender === undefined ? [] : rounds.map((taken) => taken.get(contender)!)
   const floor = contenders.find(({ server }) => server.name === 'floor')
   return contenders.map((contender) => {
-    const floors = floor === undefined ? [] : rounds.map((taken) => taken.get(floor)!)
-    const figures = figuresOf(
-      load,
-      rounds.map((taken) => taken.get(contender)!),
-      floors
-    )
+    const figures = figuresOf(load, roundsOf(contender), roundsOf(floor), roundsOf(contender.plain))
     if (load === 'max') contender.highest = figures.perSecond
     return figures
   })
@@ -158,26 +169,35 @@ function rateOf(load: Load, { highest }: Contender): number | undefined {
   return load === 'max' ? undefined : Math.max(1, Math.floor((highest * Number.parseInt(load, 10)) / 100))
 }
 
-/** The figures of several rounds; `floors` are those of the floor in the same rounds, none where there is no floor. */
-export function figuresOf(load: Load, rounds: readonly Taken[], floors: readonly Taken[]): Figures {
+/**
+ * The figures of several rounds; `floors` are those of the floor in the same rounds, `plains` those of the same server without DO, none
+ * where there are none.
+ */
+export function figuresOf(load: Load, rounds: readonly Taken[], floors: readonly Taken[], plains: readonly Taken[] = []): Figures {
   const middle = (of: (taken: Taken) => number | undefined): number | undefined => medianOfKnown(rounds.map(of))
   const most = (of: (taken: Taken) => number): number => Math.max(...rounds.map(of))
   return {
     load,
     cpu: middle(({ cpu }) => cpu),
     cpuOfRounds: rounds.map(({ cpu }) => cpu),
-    toFloor: medianOfKnown(
-      floors.map((floor, round) => {
-        const cpu = rounds[round]?.cpu
-        return cpu === undefined || floor.cpu === undefined ? undefined : cpu / floor.cpu
-      })
-    ),
+    toFloor: ratioTo(floors, rounds),
+    ...(plains.length > 0 && { toPlain: ratioTo(plains, rounds) }),
     perSecond: middle(({ perSecond }) => perSecond)!,
     lost: rounds.reduce((sum, { lost }) => sum + lost, 0),
     rss: most(({ rss }) => rss),
     rssAnon: most(({ rssAnon }) => rssAnon),
     latency: latencyOf(rounds.flatMap(({ latency }) => latency ?? []))
   }
+}
+
+/** The median of the ratios of each round. */
+function ratioTo(others: readonly Taken[], rounds: readonly Taken[]): number | undefined {
+  return medianOfKnown(
+    others.map((other, round) => {
+      const cpu = rounds[round]?.cpu
+      return cpu === undefined || other.cpu === undefined ? undefined : cpu / other.cpu
+    })
+  )
 }
 
 function latencyOf(rounds: readonly Latency[]): Latency | undefined {

@@ -33,6 +33,8 @@ export interface BenchServer {
   readonly name: string
   readonly port: number
   readonly pid: number
+  /** How it is asked, where that is not as plainly as can be. */
+  readonly edns?: 'plain' | 'dnssecOk'
   /** How many answers it has in its cache, where it tells. */
   cached?(): Promise<number>
   stop(): Promise<unknown>

@@ -2,6 +2,7 @@
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { freePort, type Running, startProcess } from '../test/processes.js'
+import type { Case } from './cases.js'
 import type { PeerOption } from './options.js'
 import { PEERS, type Peer } from './peers.js'
 import { type BenchServer, programOf, type Startable, whenAnswering } from './scene.js'
@@ -32,7 +33,7 @@ export function peer({ name, given }: PeerOption): Startable {
   return {
     name,
     isSkein: false,
-    unable: (of) => known.unable(of),
+    unable: (of) => unableOf(known, of),
     start: async (scene) => {
       const port = await freePort()
       const places = { folder: scene.folder(), port, upstreamPort: scene.upstreamPort, services: scene.services }
@@ -45,7 +46,7 @@ function givenPeer(name: string, { command, port }: { command: string; port: num
   return {
     name,
     isSkein: false,
-    unable: (of) => known?.unable(of),
+    unable: (of) => (known === undefined ? undefined : unableOf(known, of)),
     start: async (scene) => {
       const folder = scene.folder()
       if (known !== undefined) known.prepare({ folder, port, upstreamPort: scene.upstreamPort, services: scene.services })
@@ -57,6 +58,10 @@ function givenPeer(name: string, { command, port }: { command: string; port: num
       return named(name, port, running)
     }
   }
+}
+
+function unableOf(known: Peer, of: Case): string | undefined {
+  return of.isSigned === true ? 'has a configuration without keys' : known.unable(of)
 }
 
 function named(name: string, port: number, running: Running): BenchServer {

@@ -10,6 +10,7 @@ const AT_ONCE = 32
 
 /** Why SkyDNS cannot serve a case. */
 export function unableOfSkydns(of: Case): string | undefined {
+  if (of.isSigned === true) return 'is configured without keys'
   return of.services(MOST_SERVICES + 1) > MOST_SERVICES ? 'would have its etcd filled for minutes' : undefined
 }
 

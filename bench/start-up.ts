@@ -51,7 +51,7 @@ async function startOnce(scene: Scene, { ways }: SkeinKind, folder: string, seco
   const begun = performance.now()
   const server = await launchSkein(folder, ways)
   try {
-    if ((await ask(port, scene.question, ANSWER_WITHIN_MS, ASK_EVERY_MS)) === undefined)
+    if ((await ask(port, scene.question, ANSWER_WITHIN_MS, { everyMs: ASK_EVERY_MS })) === undefined)
       throw new Error(`the server does not answer:\n${server.output()}`)
     const firstAnswer = performance.now() - begun
     const atFirst = memoryOf(server.pid)

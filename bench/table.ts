@@ -1,5 +1,6 @@
 /** What the bench prints. */
 import type { Figures, Result } from './measure.js'
+import type { Signing } from './signing.js'
 
 /** The columns of the main table. */
 export const HEAD = [
@@ -57,7 +58,42 @@ export function notesOf(results: readonly Result[]): string[] {
   const [first] = results
   if (first === undefined) return []
   const corefile = first.corefile === 'Corefile.example' ? [] : [`${first.case}: Skein has ${first.corefile}`]
-  return [...corefile, ...results.flatMap(({ case: name, server, note }) => (note === undefined ? [] : [`${name}: ${server} ${note}`]))]
+  const signed = results.flatMap(({ case: name, server, loads }) =>
+    loads.flatMap(({ load, toPlain }) =>
+      toPlain === undefined ? [] : [`${name} ${load}: ${server} takes ${shown(toPlain, 2)} times what it takes without DO`]
+    )
+  )
+  return [
+    ...corefile,
+    ...signed,
+    ...results.flatMap(({ case: name, server, note }) => (note === undefined ? [] : [`${name}: ${server} ${note}`]))
+  ]
+}
+
+/** The table of the case `signing`. */
+export function signingTable(rows: readonly (Signing & { readonly server: string })[]): string {
+  const head = [
+    'server',
+    'algorithm',
+    'signing',
+    'signatures',
+    'raw µs',
+    'CPU µs',
+    'without DO',
+    '× raw',
+    'added × raw',
+    '× both',
+    '× without DO'
+  ]
+  const cells = rows.map((row) => [
+    row.server,
+    row.algorithm,
+    row.what,
+    shown(row.signatures, 2),
+    ...[row.raw, row.signed, row.unsigned].map((micros) => shown(micros, 1)),
+    ...[row.toRaw, row.addedToRaw, row.toBoth, row.toUnsigned].map((ratio) => shown(ratio, 2))
+  ])
+  return table(head, cells)
 }
 
 /** A number with so many digits behind the point; a dash for none. */

@@ -31,15 +31,31 @@ export interface LoadOptions {
   readonly clients?: number
   /** How long a reply is waited for before its question is lost. */
   readonly patienceSeconds?: number
+  /** Whether it asks with EDNS, and with the bit DO; neither where left out. */
+  readonly edns?: 'plain' | 'dnssecOk' | undefined
 }
 
 /** Runs it to its end. Throws where it prints no figures. */
 export async function dnsperf(options: LoadOptions): Promise<Load> {
-  const { mode, port, questions, seconds, rate, outstanding, clients = 4, patienceSeconds = 5 } = options
+  const { mode, port, questions, seconds, rate, outstanding, clients = 4, patienceSeconds = 5, edns } = options
   const limit = rate === undefined ? [] : ['-Q', String(rate)]
   const end = seconds === undefined ? ['-n', '1'] : ['-l', String(seconds)]
+  const bits = edns === undefined ? [] : edns === 'plain' ? ['-e'] : ['-D']
   const to = ['-m', mode, '-s', '127.0.0.1', '-p', String(port), '-d', questions]
-  const args = [...to, ...end, '-c', String(clients), '-q', String(outstanding), '-b', '1024', '-t', String(patienceSeconds), ...limit]
+  const args = [
+    ...to,
+    ...end,
+    '-c',
+    String(clients),
+    '-q',
+    String(outstanding),
+    '-b',
+    '1024',
+    '-t',
+    String(patienceSeconds),
+    ...bits,
+    ...limit
+  ]
   const running = await startProcess(tool('dnsperf'), args)
   await running.ended
   return readLoad(running.output())

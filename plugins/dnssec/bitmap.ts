@@ -1,17 +1,22 @@
+/** A window has a number, a length, and up to 32 octets; there are 256. One bitmap at a time. */
+const room = new Uint8Array(256 * 34)
+
 /** The octets of a list of types, as NSEC and NSEC3 have it (RFC 4034 §4.1.2): windows in order, none of them empty. */
 export function typeBitmap(types: Iterable<number>): Uint8Array {
-  const windows = new Map<number, Uint8Array>()
-  for (const type of types) {
-    const window = type >> 8
-    const bits = windows.get(window) ?? new Uint8Array(32)
-    windows.set(window, bits)
-    bits[(type & 0xff) >> 3]! |= 0x80 >> (type & 7)
+  let window = -1
+  let start = 0
+  let end = 0
+  for (const type of Array.from(types).sort((a, b) => a - b)) {
+    if (type >> 8 !== window) {
+      window = type >> 8
+      start = end
+      room[start] = window
+      end += 2
+    }
+    const at = start + 2 + ((type & 0xff) >> 3)
+    while (end <= at) room[end++] = 0
+    room[at]! |= 0x80 >> (type & 7)
+    room[start + 1] = end - start - 2
   }
-  const parts: Uint8Array[] = []
-  for (const window of [...windows.keys()].sort((a, b) => a - b)) {
-    const bits = windows.get(window)!
-    const length = bits.findLastIndex((octet) => octet !== 0) + 1
-    parts.push(Uint8Array.of(window, length), bits.subarray(0, length))
-  }
-  return Buffer.concat(parts)
+  return room.slice(0, end)
 }

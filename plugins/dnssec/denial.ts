@@ -2,7 +2,7 @@
 import { isPromiseLike, type MaybePromise, type ResourceRecord, type RRType, typeNumber } from 'skein/plugin'
 import { ancestors, type Known, type Names } from './names.js'
 import { nsecRecord } from './nsec.js'
-import { coveringNsec3, matchingNsec3 } from './nsec3.js'
+import { coveringNsec3, keptHashOf, matchingNsec3 } from './nsec3.js'
 import type { SignedZone } from './zone.js'
 
 /** The proof, and what of the store it rests on. */
@@ -90,7 +90,7 @@ function nameProof(zone: SignedZone, { encloser, types, nextCloser, reads }: Enc
   const wildcard = encloser === '.' ? '*.' : `*.${encloser}`
   const records = [atName(zone, encloser, typesFor(zone, encloser, types), ttl), coveringNsec3(nextCloser, zone.apex, ttl)]
   // Asked for by itself it is the next closer name, too.
-  if (wildcard !== nextCloser) records.push(coveringNsec3(wildcard, zone.apex, ttl))
+  if (wildcard !== nextCloser) records.push(coveringNsec3(wildcard, zone.apex, ttl, keptHashOf(wildcard)))
   return { records, reads }
 }
 

@@ -66,7 +66,10 @@ export class Names {
 
   /** The cut that a name is at or below of. */
   cutAbove(zone: SignedZone, name: string): ZoneCut | undefined {
-    return this.cutsIn(zone).find(({ apex }) => isWithin(name, apex))
+    this.#settle()
+    for (const list of this.#cuts)
+      for (const cut of list()) if (cut.apex !== zone.apex && isWithin(name, cut.apex) && isWithin(cut.apex, zone.apex)) return cut
+    return undefined
   }
 
   #answeringFor(name: string): NamesKnown | undefined {

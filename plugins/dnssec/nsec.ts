@@ -4,27 +4,29 @@ import { typeBitmap } from './bitmap.js'
 
 const MAX_NAME = 255
 const MAX_LABEL = 63
+const LEAST_LABEL = Uint8Array.of(1, 0)
 
 /** The NSEC record of a name that has these types, all of them; what follows it is the very next name. */
 export function nsecRecord(owner: string, types: Iterable<number>, apex: string, ttl: number): ResourceRecord {
-  const rdata = Buffer.concat([nextName(nameOctets(owner), nameOctets(apex)), typeBitmap(types)])
+  const rdata = Buffer.concat([...nextName(nameOctets(owner), apex), typeBitmap(types)])
   return { owner, type: 'NSEC', ttl, rdata }
 }
 
 /**
  * The name that comes next in canonical order (RFC 4471 §3.1.1): `\000.` before it, or, where that is too long, its leftmost label that
- * can be is made greater by the least. Behind the last name of the zone comes its apex.
+ * can be is made greater by the least. Behind the last name of the zone comes its apex. In pieces.
  */
-function nextName(name: Uint8Array, apex: Uint8Array): Uint8Array {
-  if (name.length + 2 <= MAX_NAME) return Buffer.concat([Uint8Array.of(1, 0), name])
-  for (let at = 0; name.length - at > apex.length; at += name[at]! + 1) {
+function nextName(name: Uint8Array, apex: string): readonly Uint8Array[] {
+  if (name.length + 2 <= MAX_NAME) return [LEAST_LABEL, name]
+  const end = nameOctets(apex)
+  for (let at = 0; name.length - at > end.length; at += name[at]! + 1) {
     const length = name[at]!
     const label = name.subarray(at + 1, at + 1 + length)
     const rest = name.subarray(at + 1 + length)
     const greater = nextLabel(label, MAX_NAME - rest.length - 1)
-    if (greater !== undefined) return Buffer.concat([Uint8Array.of(greater.length), greater, rest])
+    if (greater !== undefined) return [Uint8Array.of(greater.length), greater, rest]
   }
-  return apex
+  return [end]
 }
 
 function nextLabel(label: Uint8Array, room: number): Uint8Array | undefined {

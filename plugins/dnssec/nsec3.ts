@@ -1,5 +1,6 @@
 /** NSEC3 records of white lies (RFC 7129 appendix B): SHA-1, no iterations, no salt (RFC 9276 §3.1). Each covers one hash, or is at one. */
 import { createHash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import { base32Hex, nameOctets, type ResourceRecord } from 'skein/plugin'
 import { typeBitmap } from './bitmap.js'
 
@@ -10,21 +11,33 @@ const HASH_OCTETS = 20
 /** The rdata of the zone's NSEC3PARAM (RFC 5155 §4). */
 export const nsec3Param: Uint8Array = PARAMETERS
 
+/** Hashes of names that many proofs have in common: of those that exist, and of the wildcards there. */
+const kept = new LRUCache<string, Uint8Array>({ max: 1000 })
+
 /** The NSEC3 record at a name that has these types, all of them. */
 export function matchingNsec3(name: string, types: Iterable<number>, apex: string, ttl: number): ResourceRecord {
-  const hash = hashOf(name)
+  const hash = keptHashOf(name)
   return nsec3Record(hash, after(hash), typeBitmap(types), apex, ttl)
 }
 
 /** The NSEC3 record that says that there is no such name. */
-export function coveringNsec3(name: string, apex: string, ttl: number): ResourceRecord {
-  const hash = hashOf(name)
+export function coveringNsec3(name: string, apex: string, ttl: number, hash: Uint8Array = hashOf(name)): ResourceRecord {
   return nsec3Record(before(hash), after(hash), new Uint8Array(0), apex, ttl)
 }
 
 /** The canonical name's hash (RFC 5155 §5). */
 export function hashOf(name: string): Uint8Array {
   return createHash('sha1').update(nameOctets(name)).digest()
+}
+
+/** The same of a name that will be asked for again with other ones. */
+export function keptHashOf(name: string): Uint8Array {
+  let hash = kept.get(name)
+  if (hash === undefined) {
+    hash = hashOf(name)
+    kept.set(name, hash)
+  }
+  return hash
 }
 
 function nsec3Record(owner: Uint8Array, next: Uint8Array, bitmap: Uint8Array, apex: string, ttl: number): ResourceRecord {

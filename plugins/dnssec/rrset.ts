@@ -62,9 +62,8 @@ export function isWildcardOwner(owner: string): boolean {
  */
 export function putRecords({ owner, type, records, originalTtl }: RRset, octets: Buffer, at: number): number {
   const name = nameOctets(owner)
-  const rdatas = records.length === 1 ? [canonicalRdata(records[0]!)] : sorted(records.map(canonicalRdata))
   let end = at
-  for (const rdata of rdatas) {
+  const put = (rdata: Uint8Array): void => {
     octets.set(name, end)
     end += name.length
     end = octets.writeUInt16BE(type, end)
@@ -74,6 +73,8 @@ export function putRecords({ owner, type, records, originalTtl }: RRset, octets:
     octets.set(rdata, end)
     end += rdata.length
   }
+  if (records.length === 1) put(canonicalRdata(records[0]!))
+  else for (const rdata of sorted(records.map(canonicalRdata))) put(rdata)
   return end
 }
 

@@ -2,12 +2,12 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import {
+  andThen,
   type Clock,
   countLabels,
   InFlight,
   isPromiseLike,
   type MaybePromise,
-  nameOctets,
   type Random,
   type ResourceRecord,
   thrownText,
@@ -79,7 +79,7 @@ export class Signatures {
   /** The RRSIG records of an RRset. Throws, or rejects with, a SigningProblem. */
   of(rrset: RRset, zone: SignedZone, counts: Counts): MaybePromise<readonly ResourceRecord[]> {
     const end = putRecords(rrset, room, HEAD_ROOM)
-    const key = keyOf(room.subarray(HEAD_ROOM, end))
+    const key = keyOf(end)
     const now = this.#parts.clock.now()
     const known = this.#kept.get(key)
     if (known !== undefined && now < known.renewAt && now + rrset.ttl * 1000 + SKEW_MS < known.endsAt) {
@@ -92,44 +92,55 @@ export class Signatures {
   }
 
   #make(key: string, end: number, rrset: RRset, zone: SignedZone, now: number, counts: Counts): MaybePromise<Kept> {
+    const signers = zone.signersOf(rrset.type)
+    const [first] = signers
+    // As most zones have it: nobody else can be making the same meanwhile, and there is nothing to put together.
+    if (signers.length === 1 && !first!.signsLater) {
+      return andThen(this.#sign(first!, end, rrset, zone, now, counts), (rdata) => this.#keep(key, now, [rdata]))
+    }
     // The same is being made: there is nothing to ask for.
     if (this.#making.askers(key) > 0) return this.#making.ask(key, never)
+    const signed = allHere(signers.map((signer) => this.#sign(signer, end, rrset, zone, now, counts)))
+    if (!isPromiseLike(signed)) return this.#keep(key, now, signed)
+    return this.#making.ask(key, async () => this.#keep(key, now, await signed))
+  }
+
+  #keep(key: string, now: number, rdatas: readonly Uint8Array[]): Kept {
     const endsAt = now + VALID_MS
-    const renewAt = endsAt - RENEWED_MS - this.#parts.random.below(JITTER_MS)
-    const keep = (rdatas: readonly Uint8Array[]): Kept => {
-      const kept = { rdatas, renewAt, endsAt }
-      this.#kept.set(key, kept)
-      return kept
-    }
-    const signed = allHere(zone.signersOf(rrset.type).map((signer) => this.#sign(signer, end, rrset, now, counts)))
-    return isPromiseLike(signed) ? this.#making.ask(key, async () => keep(await signed)) : keep(signed)
+    const kept = { rdatas, renewAt: endsAt - RENEWED_MS - this.#parts.random.below(JITTER_MS), endsAt }
+    this.#kept.set(key, kept)
+    return kept
   }
 
   /** The rdata of the RRSIG by one key, of the records that stand in the room. */
-  #sign(signer: ZoneKey, end: number, rrset: RRset, now: number, counts: Counts): MaybePromise<Uint8Array> {
-    const start = putHead(signer, rrset, now)
+  #sign(signer: ZoneKey, end: number, rrset: RRset, zone: SignedZone, now: number, counts: Counts): MaybePromise<Uint8Array> {
+    const start = putHead(signer, zone, rrset, now)
     // The room is another's when this is waited for.
     const octets = signer.signsLater ? Buffer.from(room.subarray(start, end)) : room.subarray(start, end)
-    const headLength = HEAD_ROOM - start
-    const done = (signature: Uint8Array): Uint8Array => {
-      if (this.#parts.verified > 0 && this.#parts.random.below(100) < this.#parts.verified) verify(signer, octets, signature, counts)
-      const rdata = new Uint8Array(headLength + signature.length)
-      rdata.set(octets.subarray(0, headLength))
-      rdata.set(signature, headLength)
-      return rdata
-    }
-    const failed = (error: unknown): never => {
-      counts.failures++
-      throw new SigningProblem(`the key ${signer.name} cannot sign: ${thrownText(error)}`, { cause: error })
-    }
+    const done = (signature: Uint8Array): Uint8Array => this.#rdata(signer, octets, HEAD_ROOM - start, signature, counts)
     try {
       const signature = signer.sign(octets)
-      return isPromiseLike(signature) ? signature.then(done).catch(failed) : done(signature)
+      return isPromiseLike(signature) ? signature.then(done).catch((error) => failed(signer, error, counts)) : done(signature)
     } catch (error) {
       // Late like that of a key which signs elsewhere: whoever waits for several then waits for all.
-      return Promise.reject(error as Error).catch(failed)
+      return Promise.reject(error as Error).catch(() => failed(signer, error, counts))
     }
   }
+
+  /** What was signed up to the records, and the signature. */
+  #rdata(signer: ZoneKey, octets: Buffer, headLength: number, signature: Uint8Array, counts: Counts): Uint8Array {
+    const { verified, random } = this.#parts
+    if (verified > 0 && random.below(100) < verified) verify(signer, octets, signature, counts)
+    const rdata = new Uint8Array(headLength + signature.length)
+    octets.copy(rdata, 0, 0, headLength)
+    rdata.set(signature, headLength)
+    return rdata
+  }
+}
+
+function failed({ name }: ZoneKey, error: unknown, counts: Counts): never {
+  counts.failures++
+  throw new SigningProblem(`the key ${name} cannot sign: ${thrownText(error)}`, { cause: error })
 }
 
 function verify(signer: ZoneKey, octets: Uint8Array, signature: Uint8Array, counts: Counts): void {
@@ -142,15 +153,15 @@ function never(): Promise<Kept> {
   return Promise.reject(new SigningProblem('nothing is under way'))
 }
 
-/** The records whole where they are few octets, else their hash, so that what is kept is small. */
-function keyOf(records: Buffer): string {
-  return records.length <= KEY_OCTETS ? records.toString('latin1') : createHash('sha256').update(records).digest('base64')
+/** The records in the room whole where they are few octets, else their hash, so that what is kept is small. */
+function keyOf(end: number): string {
+  if (end - HEAD_ROOM <= KEY_OCTETS) return room.toString('latin1', HEAD_ROOM, end)
+  return createHash('sha256').update(room.subarray(HEAD_ROOM, end)).digest('base64')
 }
 
 /** Puts the rdata of an RRSIG before the signature (RFC 4034 §3.1) in front of the records; gives where it begins. */
-function putHead({ algorithm, tag, zone }: ZoneKey, { owner, type, originalTtl }: RRset, now: number): number {
-  const name = nameOctets(zone)
-  const start = HEAD_ROOM - FIXED_OCTETS - name.length
+function putHead({ algorithm, tag }: ZoneKey, { apexOctets }: SignedZone, { owner, type, originalTtl }: RRset, now: number): number {
+  const start = HEAD_ROOM - FIXED_OCTETS - apexOctets.length
   room.writeUInt16BE(type, start)
   room[start + 2] = algorithm
   room[start + 3] = countLabels(owner)
@@ -158,7 +169,7 @@ function putHead({ algorithm, tag, zone }: ZoneKey, { owner, type, originalTtl }
   room.writeUInt32BE(seconds(now + VALID_MS), start + 8)
   room.writeUInt32BE(seconds(now - BACKDATED_MS), start + 12)
   room.writeUInt16BE(tag, start + 16)
-  room.set(name, start + FIXED_OCTETS)
+  room.set(apexOctets, start + FIXED_OCTETS)
   return start
 }
 

@@ -1,5 +1,5 @@
 /** A reply with the signatures of what is a signed zone's own. */
-import { andThen, type MaybePromise, type ResourceRecord, withTtl } from 'skein/plugin'
+import { andThen, isPromiseLike, type MaybePromise, type ResourceRecord, withTtl } from 'skein/plugin'
 import { allHere } from './all-here.js'
 import type { Counts } from './numbers.js'
 import { coveredType, isWildcardOwner, type RRset, rrsetsOf } from './rrset.js'
@@ -21,11 +21,14 @@ export type ZoneOf = (rrset: RRset) => SignedZone | undefined
 
 /** Signs the sections. Throws, or rejects with, a SigningProblem. */
 export function signedSections(sections: Sections, zoneOf: ZoneOf, signatures: Signatures, counts: Counts): MaybePromise<Sections> {
-  const sign = (records: readonly ResourceRecord[], most?: number): MaybePromise<readonly ResourceRecord[]> =>
-    records.length === 0 ? records : signedSection(records, zoneOf, signatures, counts, most)
-  const all = allHere([sign(sections.answer), sign(sections.authority), sign(sections.additional, MOST_ADDITIONAL)])
-  return andThen(all, ([answer, authority, additional]) => ({ answer: answer!, authority: authority!, additional: additional! }))
+  const answer = signedSection(sections.answer, zoneOf, signatures, counts)
+  const authority = signedSection(sections.authority, zoneOf, signatures, counts)
+  const additional = signedSection(sections.additional, zoneOf, signatures, counts, MOST_ADDITIONAL)
+  if (!isPromiseLike(answer) && !isPromiseLike(authority) && !isPromiseLike(additional)) return { answer, authority, additional }
+  return andThen(allHere([answer, authority, additional]), (all) => ({ answer: all[0]!, authority: all[1]!, additional: all[2]! }))
 }
+
+type Section = MaybePromise<readonly ResourceRecord[]>
 
 /** Each RRset with its signatures behind it; those that came with it stay with it. */
 function signedSection(
@@ -34,10 +37,11 @@ function signedSection(
   signatures: Signatures,
   counts: Counts,
   most = Number.POSITIVE_INFINITY
-): MaybePromise<readonly ResourceRecord[]> {
+): Section {
+  if (records.length === 0) return records
   const { sets, signatures: given } = rrsetsOf(records)
   let signed = 0
-  const parts: MaybePromise<readonly ResourceRecord[]>[] = []
+  const parts: Section[] = []
   for (const set of sets) {
     const own = given.length === 0 ? given : given.filter((signature) => isFor(signature, set))
     const zone = own.length > 0 ? undefined : zoneOf(set)
@@ -47,10 +51,22 @@ function signedSection(
     }
     // What cannot be signed would be taken for forged; whoever needs it asks for it.
     if (isWildcardOwner(set.owner) || signed++ >= most) continue
-    const bounded = withLeastTtl(set)
-    parts.push(andThen(signatures.of(bounded, zone, counts), (rrsigs) => [...bounded.records, ...rrsigs]))
+    parts.push(signedSet(withLeastTtl(set), zone, signatures, counts))
   }
-  return andThen(allHere(parts), (lists) => (lists.length === 1 ? lists[0]! : lists.flat()))
+  if (parts.length === 1) return parts[0]!
+  return andThen(allHere(parts), joined)
+}
+
+function signedSet(set: RRset, zone: SignedZone, signatures: Signatures, counts: Counts): Section {
+  const rrsigs = signatures.of(set, zone, counts)
+  return isPromiseLike(rrsigs) ? rrsigs.then((late) => [...set.records, ...late]) : [...set.records, ...rrsigs]
+}
+
+/** One list of them; `flat` is slow. */
+function joined(lists: readonly (readonly ResourceRecord[])[]): readonly ResourceRecord[] {
+  const all: ResourceRecord[] = []
+  for (const list of lists) for (const record of list) all.push(record)
+  return all
 }
 
 /** The RRset with one TTL, which no signature ends before. */

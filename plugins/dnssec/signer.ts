@@ -237,6 +237,9 @@ function referral(zone: SignedZone, sections: Sections): Unsigned | undefined {
 
 /** Where the CNAMEs of an answer lead, and whether there are records of the type that was asked for. */
 function endOf({ qname, qtype }: Query, answer: readonly ResourceRecord[]): { name: string; isAnswered: boolean } {
+  // Mostly it is there right away.
+  const [first] = answer
+  if (first !== undefined && first.type === qtype && sameName(first.owner, qname)) return { name: qname, isAnswered: true }
   let name = qname
   for (let cnames = 0; cnames <= MOST_CNAMES; cnames++) {
     const here = answer.filter(({ owner }) => sameName(owner, name))

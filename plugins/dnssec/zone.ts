@@ -1,5 +1,5 @@
 /** A signed zone: its keys, and the records at its apex that come of them. */
-import { type ResourceRecord, type RRType, typeNumber, type ZoneKey } from 'skein/plugin'
+import { nameOctets, type ResourceRecord, type RRType, typeNumber, type ZoneKey } from 'skein/plugin'
 import { nsec3Param } from './nsec3.js'
 
 /** How it is said that something is not there. */
@@ -16,6 +16,8 @@ const OF_KEYS: ReadonlySet<number> = new Set(['DNSKEY', 'CDS', 'CDNSKEY'].map((t
 export class SignedZone {
   /** Canonical. */
   readonly apex: string
+  /** The same as it is on the wire. */
+  readonly apexOctets: Uint8Array
   readonly denial: DenialMode
   readonly keys: readonly ZoneKey[]
   /** The DS records for the parent. */
@@ -27,6 +29,7 @@ export class SignedZone {
 
   constructor(apex: string, denial: DenialMode, keys: readonly ZoneKey[]) {
     this.apex = apex
+    this.apexOctets = nameOctets(apex)
     this.denial = denial
     this.keys = keys
     // Where an algorithm has keys of both kinds each has its part; where it has one kind alone, those sign all. Each algorithm signs everything.

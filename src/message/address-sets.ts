@@ -25,16 +25,27 @@ const NONE: readonly number[][] = []
 
 /** Where the members of each address set stand that has more than one. */
 export function addressSets(records: readonly ResourceRecord[]): readonly number[][] {
-  if (records.length < 2) return NONE
+  // Few messages have as many: a map for nothing would cost more than all else here.
+  if (!hasTwoAddresses(records)) return NONE
   const sets = new Map<string, number[]>()
   for (const [index, record] of records.entries()) {
-    if (record.type !== 'A' && record.type !== 'AAAA') continue
+    if (!isAddress(record)) continue
     const key = `${record.type} ${record.class ?? 'IN'} ${record.owner.toLowerCase()}`
     const set = sets.get(key)
     if (set === undefined) sets.set(key, [index])
     else set.push(index)
   }
   return [...sets.values()].filter((places) => places.length > 1)
+}
+
+function hasTwoAddresses(records: readonly ResourceRecord[]): boolean {
+  let count = 0
+  for (const record of records) if (isAddress(record) && ++count === 2) return true
+  return false
+}
+
+function isAddress({ type }: ResourceRecord): boolean {
+  return type === 'A' || type === 'AAAA'
 }
 
 function shufflePlaces<T>(list: T[], places: readonly number[], random: ShuffleSource): void {
