@@ -201,7 +201,9 @@ function unboundLines(chain: Chain, options: ValidatorOptions, folder: string, p
   const yes = ['log-servfail', 'ede']
   // Not harden-referral-path, which asks for NS and DS at each label: a name of sixty takes seconds.
   const hardened = ['glue', 'dnssec-stripped', 'below-nxdomain', 'algo-downgrade', 'large-queries', 'short-bufsize']
-  const stubs = { '.': chain.server.port, 'outside.test.': chain.server.port, 'skydns.test.': zonePort }
+  // The zones below have their own, or once Unbound knows their name servers it asks these at port 53.
+  const below = Object.fromEntries(['', 'cut.', 'sub.'].map((label) => [`${label}skydns.test.`, zonePort]))
+  const stubs = { '.': chain.server.port, 'outside.test.': chain.server.port, ...below }
   return [
     'server:',
     `  interface: ${LOOPBACK}`,

@@ -105,7 +105,8 @@ export async function startScene(options: SceneOptions): Promise<DnssecScene> {
       unsigned: [CUT, OUTSIDE],
       isCompact: options.denial === 'nsec',
       server: tap.port,
-      validator: validator.port
+      validator: validator.port,
+      log: () => validator.running.output()
     })
     const judgeRandom = async (count: number, seed: number): Promise<string[]> => {
       const questions = randomQuestions(treeNames(), ZONE, count, seed)
