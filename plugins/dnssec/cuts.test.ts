@@ -1,10 +1,11 @@
 /** Zones that are cut from the signed one, and names of which nobody tells but the chain itself. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { base32Hex } from 'skein/plugin'
 import { MemoryStore, serverOf, type TestServer } from 'skein/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { judged, type KeyFolder, keyFolder } from './judged.testing.js'
-import { base32Hex, hashOf } from './nsec3.js'
+import { hashOf } from './nsec3.js'
 
 let folder: KeyFolder
 let server: TestServer | undefined

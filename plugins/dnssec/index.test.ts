@@ -1,7 +1,8 @@
+import { base32Hex } from 'skein/plugin'
 import { MemoryStore, serverOf, TestClock, type TestServer } from 'skein/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { judged, type KeyFolder, keyFolder } from './judged.testing.js'
-import { base32Hex, hashOf } from './nsec3.js'
+import { hashOf } from './nsec3.js'
 
 let folder: KeyFolder
 let server: TestServer | undefined

@@ -1,12 +1,11 @@
 /** NSEC3 records of white lies (RFC 7129 appendix B): SHA-1, no iterations, no salt (RFC 9276 §3.1). Each covers one hash, or is at one. */
 import { createHash } from 'node:crypto'
-import { nameOctets, type ResourceRecord } from 'skein/plugin'
+import { base32Hex, nameOctets, type ResourceRecord } from 'skein/plugin'
 import { typeBitmap } from './bitmap.js'
 
 /** SHA-1, flags 0, iterations 0, salt of length 0; then the length of a hash. */
 const PARAMETERS = Uint8Array.of(1, 0, 0, 0, 0)
 const HASH_OCTETS = 20
-const DIGITS = '0123456789abcdefghijklmnopqrstuv'
 
 /** The rdata of the zone's NSEC3PARAM (RFC 5155 §4). */
 export const nsec3Param: Uint8Array = PARAMETERS
@@ -26,19 +25,6 @@ export function coveringNsec3(name: string, apex: string, ttl: number): Resource
 /** The canonical name's hash (RFC 5155 §5). */
 export function hashOf(name: string): Uint8Array {
   return createHash('sha1').update(nameOctets(name)).digest()
-}
-
-/** Base 32 with the extended hex alphabet, in lower case (RFC 4648 §7); 20 octets are 32 digits, none left over. */
-export function base32Hex(octets: Uint8Array): string {
-  let text = ''
-  let bits = 0
-  let value = 0
-  for (const octet of octets) {
-    value = ((value & 0x1f) << 8) | octet
-    bits += 8
-    for (; bits >= 5; bits -= 5) text += DIGITS[(value >> (bits - 5)) & 0x1f]
-  }
-  return text
 }
 
 function nsec3Record(owner: Uint8Array, next: Uint8Array, bitmap: Uint8Array, apex: string, ttl: number): ResourceRecord {

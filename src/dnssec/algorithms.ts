@@ -79,7 +79,8 @@ export function publicKeyOf({ kind, name }: Algorithm, octets: Buffer): KeyObjec
 /** The private key in the fields of BIND's .private, whose public one a DNSKEY has. Throws KeyProblem. */
 export function privateKeyOf({ kind, name }: Algorithm, octets: Buffer, fields: Fields): KeyObject {
   const jwk = kind === 'RSA' ? rsaPrivateJwk(octets, fields) : privateJwk(kind, octets, fields, name)
-  return orProblem(`its private key is none of ${name}`, () => createPrivateKey({ key: jwk, format: 'jwk' }))
+  // Newer versions of OpenSSL find out here that the halves differ.
+  return orProblem(`its private key is none of ${name}, or not of the key in .key`, () => createPrivateKey({ key: jwk, format: 'jwk' }))
 }
 
 /** The public key as a DNSKEY has it, and the fields of BIND's .private. */

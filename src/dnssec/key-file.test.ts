@@ -118,7 +118,7 @@ describe('a pair of no use is told', () => {
     expect(of.replace(what, by)).not.toBe(of)
     return of.replace(what, by)
   }
-  test.each<[string, string, string, string]>([
+  test.each<[string, string, string, string | RegExp]>([
     ['an empty .key', '', privateText, 'K.key: has no record, expected a DNSKEY'],
     ['two records', `${record}\n${record}`, privateText, 'K.key: has more than one record, expected a DNSKEY alone'],
     ['a record without a name', replaced(record, 'example.org.', ''), privateText, 'K.key: its record has no name before it'],
@@ -161,7 +161,7 @@ describe('a pair of no use is told', () => {
     ],
     ['a line of no kind', publicText, `${privateText}oops\n`, 'K.private: line 7 is none of the kind Name: value'],
     ['a key in hardware', publicText, `${privateText}Label: token\n`, 'K.private: says that the key is in a hardware module'],
-    ['halves of two keys', publicText, other!.privateText, 'K: .key and .private are halves of different keys'],
+    ['halves of two keys', publicText, other!.privateText, /halves of different keys|or not of the key in \.key/],
     ['halves of two RSA keys', rsa!.publicText, replaced(rsa512!.privateText, '10 (RSASHA512)', '8'), 'Modulus and PublicExponent differ'],
     [
       'a private key where the public one should be',
@@ -177,7 +177,7 @@ describe('a pair of no use is told', () => {
     ],
     ['files in each other’s place', privateText, publicText, 'K.key: has']
   ])('%s', (_, publicGiven, privateGiven, problem) => {
-    expect(problemOf(publicGiven, privateGiven)).toContain(problem)
+    expect(problemOf(publicGiven, privateGiven)).toMatch(problem)
   })
 })
 

@@ -1,4 +1,5 @@
 /** Records as people read them: presentation format (RFC 1035 §5.1, RFC 3597 §5). */
+import { shownDnssec } from './dnssec-rdata.js'
 import { type ResourceRecord, rdataOctets } from './record.js'
 
 /** `owner ttl [class] TYPE rdata`; the class is left out where it is IN. */
@@ -9,7 +10,7 @@ export function shownRecord(record: ResourceRecord): string {
 
 /** The rdata alone. */
 export function shownRdata(record: ResourceRecord): string {
-  if (record.rdata instanceof Uint8Array) return opaque(record.rdata)
+  if (record.rdata instanceof Uint8Array) return shownDnssec(record.type, record.rdata) ?? opaque(record.rdata)
   switch (record.type) {
     case 'A':
     case 'AAAA':
@@ -30,8 +31,10 @@ export function shownRdata(record: ResourceRecord): string {
       return record.rdata.map(shownString).join(' ')
     case 'HINFO':
       return `${shownString(record.rdata.cpu)} ${shownString(record.rdata.os)}`
-    default:
-      return opaque(rdataOctets(record))
+    default: {
+      const octets = rdataOctets(record)
+      return shownDnssec(record.type, octets) ?? opaque(octets)
+    }
   }
 }
 

@@ -45,7 +45,7 @@ export const pluginsImportTheInterfaceOnly: Rule = (files) => {
     const folder = file.path.split('/').slice(0, 2).join('/')
     if (specifier.startsWith('.')) return !resolve(file, specifier).startsWith(`${folder}/`)
     if (['vitest', 'fast-check'].includes(specifier)) return !isTest(file)
-    if (specifier === 'skein/testing') return !isTest(file)
+    if (specifier === 'skein/testing') return !isTest(file) && !file.path.endsWith('.testing.ts')
     return /^(skein(\/|$)|\/|file:|#)/.test(specifier) && specifier !== 'skein/plugin'
   })
 }
