@@ -162,6 +162,8 @@ export interface ValidatorOptions {
   readonly aggressive?: boolean
   /** Asks over TCP alone. */
   readonly tcp?: boolean
+  /** Whether sub.skydns.test is a zone of its own there. */
+  readonly hasChild?: boolean
   /** Asks for whole names in their own spelling, for replies that are forged on their way. */
   readonly isPlain?: boolean
   /** Seconds that anything is kept at most. */
@@ -197,11 +199,13 @@ export async function startValidator(chain: Chain, options: ValidatorOptions): P
 }
 
 function unboundLines(chain: Chain, options: ValidatorOptions, folder: string, port: number): string[] {
-  const { zonePort, aggressive = false, tcp = false, isPlain = false, keepsFor } = options
+  const { zonePort, aggressive = false, tcp = false, isPlain = false, hasChild = false, keepsFor } = options
   const yes = ['log-servfail', 'ede']
   // Not harden-referral-path, which asks for NS and DS at each label: a name of sixty takes seconds.
   const hardened = ['glue', 'dnssec-stripped', 'below-nxdomain', 'algo-downgrade', 'large-queries', 'short-bufsize']
-  const stubs = { '.': chain.server.port, 'outside.test.': chain.server.port, 'skydns.test.': zonePort }
+  // The zones below have their own, or once Unbound knows their name servers it asks these at port 53.
+  const below = Object.fromEntries(['', 'cut.', ...(hasChild ? ['sub.'] : [])].map((label) => [`${label}skydns.test.`, zonePort]))
+  const stubs = { '.': chain.server.port, 'outside.test.': chain.server.port, ...below }
   return [
     'server:',
     `  interface: ${LOOPBACK}`,
@@ -219,6 +223,9 @@ function unboundLines(chain: Chain, options: ValidatorOptions, folder: string, p
     '  val-bogus-ttl: 0',
     '  val-sig-skew-min: 0',
     '  val-sig-skew-max: 0',
+    // A machine that has much to do is late at times; nothing is lost on loopback.
+    '  infra-cache-min-rtt: 1000',
+    '  outbound-msg-retry: 20',
     '  incoming-num-tcp: 100',
     '  outgoing-num-tcp: 100',
     ...yes.map((name) => `  ${name}: yes`),

@@ -31,7 +31,7 @@ const delv: Client = async ({ qname, qtype }, { port, zone, key }, folder) => {
 const drill: Client = async ({ qname, qtype }, { port, key }, folder) => {
   const file = join(folder, `key-${port}`)
   writeFileSync(file, `${key.record}\n`)
-  const out = await run('drill', ['-S', '-k', file, '-p', `${port}`, '@127.0.0.1', qname, qtype])
+  const out = await run('drill', ['-S', '-a', '-k', file, '-p', `${port}`, '@127.0.0.1', qname, qtype])
   return /^;; Chase successful$/m.test(out) ? undefined : out
 }
 

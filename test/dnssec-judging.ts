@@ -25,6 +25,8 @@ export interface Judged {
   /** The server's port, and the validator's. */
   readonly server: number
   readonly validator: number
+  /** What the validator has logged. */
+  readonly log?: () => string
 }
 
 const LOOPBACK = '127.0.0.1'
@@ -83,7 +85,14 @@ export async function judge(question: Question, judged: Judged): Promise<string 
   const problem = problemOf(question, judged, { plain, signed, said })
   if (problem === undefined || (DIFFERS.test(problem) && (await isAliasToo(question, judged, said)))) return undefined
   const errors = said.errors.length > 0 ? `; the validator: ${said.errors.join(', ')}` : ''
-  return `${qname} ${qtype} (${transport}): ${problem}${errors}`
+  return `${qname} ${qtype} (${transport}): ${problem}${errors}${reasonIn(question, judged.log?.() ?? '')}`
+}
+
+// Unbound logs why it has failed, with `?` for octets that are not printed.
+function reasonIn({ labels, qtype }: Question, log: string): string {
+  const name = labels.map((label) => `${label.replace(/[^\w*-]/g, '?')}.`).join('')
+  const lines = log.split('\n').filter((line) => line.toLowerCase().includes(`<${name} ${qtype} in>`.toLowerCase()))
+  return lines.length === 0 ? '' : `; its log: ${lines.at(-1)!.replace(/^.*?: /, '')}`
 }
 
 // A service that names a host is an alias to those who want addresses, and has a SRV record as well: a validator that has kept the

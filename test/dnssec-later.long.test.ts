@@ -18,7 +18,7 @@ const A = 1
 interface MovableClock {
   readonly env: Record<string, string>
   /** Seconds since 1970, for those processes. */
-  now(): number
+  readonly now: () => number
   /** Moves it to so many seconds after the real time. */
   moveTo(seconds: number): Promise<void>
 }

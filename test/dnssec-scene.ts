@@ -26,7 +26,7 @@ export interface SceneOptions {
   /** Lines of the server block beside the usual ones. */
   readonly lines?: readonly string[]
   /** For both validators, or for each of the two. */
-  readonly validators?: readonly Omit<ValidatorOptions, 'zonePort'>[]
+  readonly validators?: readonly Omit<ValidatorOptions, 'zonePort' | 'hasChild'>[]
   /** The server's environment and its validators', for another clock. */
   readonly env?: Record<string, string>
   /** The clock that signatures are held against, in seconds. */
@@ -63,7 +63,7 @@ export interface DnssecScene {
 const CHILD: Labels = ['sub', ...ZONE]
 const CUT: Labels = ['cut', ...ZONE]
 const OUTSIDE: Labels = ['outside', 'test']
-const VALIDATORS: readonly Omit<ValidatorOptions, 'zonePort'>[] = [{ aggressive: true }, { tcp: true }]
+const VALIDATORS: readonly Omit<ValidatorOptions, 'zonePort' | 'hasChild'>[] = [{ aggressive: true }, { tcp: true }]
 
 /** Sets the scene. */
 export async function startScene(options: SceneOptions): Promise<DnssecScene> {
@@ -96,7 +96,7 @@ export async function startScene(options: SceneOptions): Promise<DnssecScene> {
     stops.push(() => tap.stop())
     const validators: Validator[] = []
     for (const each of options.validators ?? VALIDATORS) {
-      const validator = await startValidator(chain, { zonePort: tap.port, env, ...each })
+      const validator = await startValidator(chain, { zonePort: tap.port, hasChild: options.hasChild ?? false, env, ...each })
       stops.push(() => validator.stop())
       validators.push(validator)
     }
@@ -105,7 +105,8 @@ export async function startScene(options: SceneOptions): Promise<DnssecScene> {
       unsigned: [CUT, OUTSIDE],
       isCompact: options.denial === 'nsec',
       server: tap.port,
-      validator: validator.port
+      validator: validator.port,
+      log: () => validator.running.output()
     })
     const judgeRandom = async (count: number, seed: number): Promise<string[]> => {
       const questions = randomQuestions(treeNames(), ZONE, count, seed)
