@@ -107,7 +107,8 @@ export function checkKept({ keyless }: Loaded, { folderAt, folder }: Options): v
 async function makeMissing(zone: string, folder: string, at: Directive, host: Host): Promise<void> {
   // Another server block with this zone may have started meanwhile.
   if (keyPairNames(await host.readFolder(folder), zone).length > 0) return
-  const base = join(folder, await makeKeyFile(host.resolvePath(folder), zone))
+  const made = await makeKeyFile(host.resolvePath(folder), zone).catch((error: unknown) => failAt(at, error))
+  const base = join(folder, made)
   const key = await readKey(base, host, at)
   host.log.info(`made the key ${base}; for the parent zone: ${key.dsText(2)}`)
 }
@@ -125,9 +126,13 @@ async function readKey(base: string, host: Host, at: Directive): Promise<ZoneKey
   try {
     return readKeyPair(base, publicText.toString('latin1'), privateText.toString('latin1'))
   } catch (error) {
-    if (!(error instanceof KeyProblem)) throw error
-    return at.fail(error.message)
+    return failAt(at, error)
   }
+}
+
+function failAt(at: Directive, error: unknown): never {
+  if (error instanceof KeyProblem) at.fail(error.message)
+  throw error
 }
 
 /** Has what cannot be read told at the line that names it. */

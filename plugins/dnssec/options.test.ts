@@ -212,7 +212,7 @@ describe('keys of a folder', () => {
 
   test('that cannot be written end the start with a line', async () => {
     expect(await problemOf('dnssec example.org {\nkeys /proc/none\n}')).toMatch(
-      /^Corefile:2: dnssec: .*cannot write \/proc\/none\/Kexample\.org\.\+013\+\d{5}: \w/
+      /^Corefile:3: dnssec: keys: cannot write \/proc\/none\/Kexample\.org\.\+013\+\d{5}: \w/
     )
   })
 })
