@@ -229,6 +229,9 @@ test('a key whose algorithm rests on SHA-1 signs, and a warning says what to do'
   const { publicText, privateText } = await generateKeyPair('example.org', 8)
   writeFileSync(join(folder, 'weak.key'), publicText.replace(' 257 3 8 ', ' 257 3 5 '))
   writeFileSync(join(folder, 'weak.private'), privateText.replace('8 (RSASHA256)', '5 (RSASHA1)'))
+  expect(await problemOf('dnssec example.org {\nkey file weak\ndenial nsec3\n}')).toMatch(
+    /^Corefile:4: dnssec: denial: the key K.* is of RSASHA1, which does not go with nsec3: expected nsec, or a key of another algorithm$/
+  )
   const corefile = '. {\ndnssec example.org {\nkey file weak weak.key\nkeys with-weak\n}\nwhoami\n}'
   expect(await logOf(corefile)).toEqual([
     expect.stringMatching(
