@@ -101,7 +101,7 @@ describe('a key that the first start makes', () => {
     expect(`${first.output()}${second.output()}`.match(/made the key/g)).toHaveLength(1)
   })
 
-  test.skipIf(!isBatchingKnown())('is that of all threads', async () => {
+  test.skipIf(!isBatchingKnown())('is that of all threads, and so is one that comes for a reload', async () => {
     const port = await freePort()
     const cwd = configured(corefile([port], 'multisocket 2'))
     const server = await start(cwd)
@@ -109,8 +109,13 @@ describe('a key that the first start makes', () => {
     expect(tags).toHaveLength(1)
     // The kernel chooses a thread by the client's port.
     for (let i = 0; i < 20; i++) expect(await tagsAt(port)).toEqual(tags)
+    expect((await skein(['keys', 'generate', 'example.org'], cwd)).code).toBe(0)
+    const both = tagsIn(join(cwd, 'keys'))
+    expect(both).toHaveLength(2)
+    expect((await skein(['reload'], cwd)).code).toBe(0)
+    for (let i = 0; i < 20; i++) expect(await tagsAt(port)).toEqual(both)
     expect(await server.stop()).toBe(0)
-    expect(tagsIn(join(cwd, 'keys'))).toEqual(tags)
+    expect(tagsIn(join(cwd, 'keys'))).toEqual(both)
     expect(server.output().match(/made the key/g)).toHaveLength(1)
   })
 })
