@@ -50,7 +50,8 @@ export class Preparing {
     if (asked === NSEC && zone.denial === 'nsec' && !isAnswered) return this.#nsec(query, zone, rcode === 'NOERROR', next)
     if (isAnswered) return { rcode, sections, reads: NO_READS }
     // Whoever asks follows a CNAME to its end by himself.
-    if (soa === undefined) return name === query.qname ? this.#nothing(query, zone, next, rcode) : { rcode, sections, reads: NO_READS }
+    if (soa === undefined && sections.answer.length > 0) return { rcode, sections, reads: NO_READS }
+    if (soa === undefined) return this.#nothing(query, zone, next, rcode)
     const last = this.#zones.of(name, asked)
     if (last === undefined || this.#zones.cutFrom(last, name, asked) !== undefined) return { rcode, sections, reads: NO_READS }
     if (isSoaOf(soa, last))
@@ -149,9 +150,9 @@ function endOf({ qname, qtype }: Query, answer: readonly ResourceRecord[]): { na
   for (let cnames = 0; cnames <= MOST_CNAMES; cnames++) {
     let alias: string | undefined
     for (const record of answer) {
-      if (record.type !== qtype && record.type !== 'CNAME') continue
+      if (record.type !== qtype && record.type !== 'CNAME' && qtype !== 'ANY') continue
       if (!sameName(record.owner, name)) continue
-      if (record.type === qtype) return { name, isAnswered: true }
+      if (record.type === qtype || qtype === 'ANY') return { name, isAnswered: true }
       if (typeof record.rdata === 'string') alias = record.rdata
     }
     if (alias === undefined) return { name, isAnswered: false }
