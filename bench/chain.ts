@@ -11,7 +11,7 @@ import { Sharing } from '../src/process/shares.js'
 import { ProcessStores } from '../src/process/stores.js'
 import { type AskOptions, requestOctets, TestLog } from '../src/testing.js'
 import { freePort } from '../test/processes.js'
-import { placed, readCorefile } from './corefiles.js'
+import { placed } from './corefiles.js'
 
 /** Who asks and is answered: each request lies in the same octets, as the kernel would put it there. */
 export class BenchSlot implements Slot {
@@ -76,7 +76,7 @@ export interface BenchChain {
   stop(): Promise<void>
 }
 
-/** Starts the chain of a Corefile, as {@link readCorefile} gives it, over the store of `folder`. */
+/** Starts the chain of a Corefile, as `readCorefile` gives it, over the store of `folder`. */
 export async function startChain(corefile: string, folder: string): Promise<BenchChain> {
   const places = { port: 0, metricsPort: await freePort(), apiPort: await freePort(), upstreamPort: await freePort() }
   const file = join(folder, 'Corefile')
