@@ -26,7 +26,7 @@ const NO_TARGETS: Targets = { answer: [], additional: [] }
 /** The parts of the reply, as far as the look-ups outside are known. */
 export function answerParts(lookup: Lookup, outside: Outside, rules: Rules, asked: Asked): ReplyParts {
   if (asked.type === 'SOA' && asked.name === lookup.apex) {
-    return { aa: true, ra: true, answer: [rules.soa.of(lookup.apex, rules.ttl, asked.now)], why: 'apex' }
+    return ownSoa(lookup.apex, rules, asked.now)
   }
   const { answer, additional, failed } = aliasInstead(byType(lookup, outside, rules, asked), lookup, rules, asked)
   if (answer.length > 0) {
@@ -50,6 +50,11 @@ export function answerParts(lookup: Lookup, outside: Outside, rules: Rules, aske
     }
   }
   return nothing(lookup.apex, rules, asked.now, exists(lookup, asked))
+}
+
+/** The SOA of a zone, as the answer. */
+export function ownSoa(apex: string, { soa, ttl }: Rules, now: number): ReplyParts {
+  return { aa: true, ra: true, answer: [soa.of(apex, ttl, now)], why: 'apex' }
 }
 
 /** Whether the name that was asked for exists. */
