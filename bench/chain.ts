@@ -11,7 +11,7 @@ import { Sharing } from '../src/process/shares.js'
 import { ProcessStores } from '../src/process/stores.js'
 import { type AskOptions, requestOctets, TestLog } from '../src/testing.js'
 import { freePort } from '../test/processes.js'
-import { placed, readCorefile } from './corefiles.js'
+import { placed } from './corefiles.js'
 
 /** Who asks and is answered: each request lies in the same octets, as the kernel would put it there. */
 export class BenchSlot implements Slot {

@@ -67,63 +67,81 @@ const VALIDATORS: readonly Omit<ValidatorOptions, 'zonePort' | 'hasChild'>[] = [
 
 /** Sets the scene. */
 export async function startScene(options: SceneOptions): Promise<DnssecScene> {
-  const { env = {}, now = () => Date.now() / 1000 } = options
   const folder = temporaryFolder()
-  const cwd = folder.path
-  const keysFolder = join(cwd, 'keys')
-  const keys: ZoneKey[] = []
-  for (const [algorithm, role] of options.keys) keys.push(await makeKey(keysFolder, ZONE.join('.'), algorithm, role))
-  if (options.hasChild) await makeKey(keysFolder, CHILD.join('.'), 13)
   const stops: (() => Promise<unknown>)[] = []
   const stop = async (): Promise<void> => {
-    for (const each of stops.splice(0).reverse()) await each()
+    await Promise.all(stops.map((each) => each()))
     folder.remove()
   }
   try {
-    const chain = await startChain(keys.filter((_, index) => options.keys[index]![1] !== 'zsk'))
-    stops.push(() => chain.server.stop())
-    const port = await freePort()
-    const configure = (keyLines = options.keyLines): void =>
-      writeFileSync(join(cwd, 'Corefile'), corefile(port, chain.server.port, { ...options, ...(keyLines && { keyLines }) }))
-    configure()
-    const filled = await kv(cwd, ['import', '-store', 'data'], treeLines())
-    if (filled.includes('exit')) throw new Error(filled)
-    const server = await start(cwd, [], env)
-    stops.push(() => server.stop())
-    const sets = new Map<string, SignedSet>()
-    const faults: string[] = []
-    const tap = await startTap(port, (octets) => look(octets, sets, faults, { now: now(), zones: zonesOf(options) }))
-    stops.push(() => tap.stop())
-    const validators: Validator[] = []
-    for (const each of options.validators ?? VALIDATORS) {
-      const validator = await startValidator(chain, { zonePort: tap.port, hasChild: options.hasChild ?? false, env, ...each })
-      stops.push(() => validator.stop())
-      validators.push(validator)
-    }
-    const judged = (validator = validators[0]!): Judged => ({
-      zone: ZONE,
-      unsigned: [CUT, OUTSIDE],
-      isCompact: options.denial === 'nsec',
-      server: tap.port,
-      validator: validator.port,
-      log: () => validator.running.output()
-    })
-    const judgeRandom = async (count: number, seed: number): Promise<string[]> => {
-      const questions = randomQuestions(treeNames(), ZONE, count, seed)
-      const ofEach = (index: number): Question[] => questions.filter((_, at) => at % validators.length === index)
-      const wrong = await Promise.all(validators.map((validator, index) => judgeAll(ofEach(index), judged(validator))))
-      return wrong.flat()
-    }
-    const reload = async (keyLines?: readonly string[]): Promise<void> => {
-      configure(keyLines)
-      const { code, err } = await skein(['reload'], cwd)
-      if (code !== 0) throw new Error(err)
-    }
-    const zones = zonesOf(options)
-    return { cwd, keysFolder, keys, zones, chain, server, port, tap, validators, sets, faults, judged, judgeRandom, reload, stop }
+    return { ...(await sceneIn(folder.path, options, stops)), stop }
   } catch (error) {
     await stop()
     throw error
+  }
+}
+
+// Whatever it starts it adds to `stops`.
+async function sceneIn(cwd: string, options: SceneOptions, stops: (() => Promise<unknown>)[]): Promise<Omit<DnssecScene, 'stop'>> {
+  const { env = {}, now = () => Date.now() / 1000 } = options
+  const keysFolder = join(cwd, 'keys')
+  const keys = await makeKeys(keysFolder, options)
+  const filling = fill(cwd)
+  const chain = await startChain(keys.filter((_, index) => options.keys[index]![1] !== 'zsk'))
+  stops.push(() => chain.server.stop())
+  const [port, zones] = [await freePort(), zonesOf(options)]
+  const configure = (keyLines = options.keyLines): void =>
+    writeFileSync(join(cwd, 'Corefile'), corefile(port, chain.server.port, { ...options, ...(keyLines && { keyLines }) }))
+  configure()
+  await filling
+  const server = await start(cwd, [], env)
+  stops.push(() => server.stop())
+  const sets = new Map<string, SignedSet>()
+  const faults: string[] = []
+  const tap = await startTap(port, (octets) => look(octets, sets, faults, { now: now(), zones }))
+  stops.push(() => tap.stop())
+  const validators = await Promise.all(
+    (options.validators ?? VALIDATORS).map(async (each) => {
+      const validator = await startValidator(chain, { zonePort: tap.port, hasChild: options.hasChild ?? false, env, ...each })
+      stops.push(() => validator.stop())
+      return validator
+    })
+  )
+  const judged = (validator = validators[0]!): Judged => judgedBy(validator, tap, options)
+  const judgeRandom = async (count: number, seed: number): Promise<string[]> => {
+    const questions = randomQuestions(treeNames(), ZONE, count, seed)
+    const ofEach = (index: number): Question[] => questions.filter((_, at) => at % validators.length === index)
+    const wrong = await Promise.all(validators.map((validator, index) => judgeAll(ofEach(index), judged(validator))))
+    return wrong.flat()
+  }
+  const reload = async (keyLines?: readonly string[]): Promise<void> => {
+    configure(keyLines)
+    const { code, err } = await skein(['reload'], cwd)
+    if (code !== 0) throw new Error(err)
+  }
+  return { cwd, keysFolder, keys, zones, chain, server, port, tap, validators, sets, faults, judged, judgeRandom, reload }
+}
+
+async function makeKeys(folder: string, { keys, hasChild }: SceneOptions): Promise<ZoneKey[]> {
+  const made: ZoneKey[] = []
+  for (const [algorithm, role] of keys) made.push(await makeKey(folder, ZONE.join('.'), algorithm, role))
+  if (hasChild) await makeKey(folder, CHILD.join('.'), 13)
+  return made
+}
+
+async function fill(cwd: string): Promise<void> {
+  const said = await kv(cwd, ['import', '-store', 'data'], treeLines())
+  if (said.includes('exit')) throw new Error(said)
+}
+
+function judgedBy(validator: Validator, tap: Tap, { denial }: SceneOptions): Judged {
+  return {
+    zone: ZONE,
+    unsigned: [CUT, OUTSIDE],
+    isCompact: denial === 'nsec',
+    server: tap.port,
+    validator: validator.port,
+    log: () => validator.running.output()
   }
 }
 

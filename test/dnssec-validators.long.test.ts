@@ -19,6 +19,8 @@ interface Run {
   readonly count: number
   /** Questions for each of delv and drill. */
   readonly clients?: number
+  /** Lines of `dnssec`. */
+  readonly keyLines?: readonly string[]
   readonly hasChild?: boolean
   readonly threads?: number
 }
@@ -51,6 +53,16 @@ const runs: readonly Run[] = [
     count: 300
   },
   { denial: 'nsec3', keys: split(13), count: 300 },
+  { denial: 'nsec', keys: [[8, 'ksk'], ...split(13)], count: 200 },
+  {
+    denial: 'nsec3',
+    keys: [
+      [8, 'ksk'],
+      [13, 'zsk']
+    ],
+    count: 200
+  },
+  { denial: 'nsec', keys: split(15), count: 200, keyLines: ['keys ./keys', 'cache_capacity 3', 'verify 100'] },
   { denial: 'nsec', keys: [[13, 'csk']], count: 500, hasChild: true, threads: 2 },
   { denial: 'nsec3', keys: [[13, 'csk']], count: 500, hasChild: true, threads: 2 }
 ]
@@ -58,7 +70,7 @@ const runs: readonly Run[] = [
 const rows = runs.map((run, index) => {
   const keys = run.keys.map(([algorithm, role]) => `a ${role} of ${algorithm}`).join(' and ')
   return [
-    `${run.count} questions to a zone with ${run.denial} and ${keys}${run.hasChild ? ', and a zone below' : ''}`,
+    `${run.count} questions to a zone with ${run.denial} and ${keys}${run.hasChild ? ', and a zone below' : ''}${run.keyLines ? `, with ${run.keyLines.slice(1).join(', ')}` : ''}`,
     { ...run, index }
   ] as const
 })

@@ -1,7 +1,7 @@
 /** SkyDNS's order of the layers, and that each two of them that can be told apart are in it: `order` swaps them. docs/skydns.md has the table. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { generateKeyPair, typeName } from 'skein/plugin'
+import { generateKeyPair } from 'skein/plugin'
 import { type AskOptions, MemoryStore, readAnswer, requestOctets, serverOf, TestClock, type TestServer } from 'skein/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { temporaryFolder } from './processes.js'
@@ -103,7 +103,7 @@ async function outcome(server: TestServer, question: string, options: AskOptions
 /** The TTL and rdata of a record; of a signature what it covers, and nothing of a key: both are others each time. */
 function shownShort(record: string): string {
   const [, ttl, type, rdata = ''] = /^\S+ (\d+) (\S+) (.*)$/s.exec(record) ?? []
-  if (type === 'RRSIG') return `${ttl} RRSIG ${typeName(Number.parseInt(rdata.split(' ')[2]!.slice(0, 4), 16))}`
+  if (type === 'RRSIG') return `${ttl} RRSIG ${rdata.split(' ')[0]}`
   return /^C?D(NSKEY|S)$/.test(type!) ? `${ttl} ${type}` : `${ttl} ${rdata}`
 }
 

@@ -117,9 +117,9 @@ describe.each(['now', 'later'])('of a zone whose names only its server knows, wh
     expect((await ask('sec.example.test. DS')).answer).toEqual(['sec.example.test. DS', 'sec.example.test. RRSIG DS'])
   })
 
-  test('what comes with a signature keeps that alone, and what is somebody else’s has none', async () => {
+  test('what comes with another’s signature gets ours in place of that, and what is somebody else’s has none', async () => {
     await start('nsec')
-    expect((await ask('signed.example.test. A')).answer).toEqual(['signed.example.test. A 192.0.2.7', 'signed.example.test. RRSIG A bogus'])
+    expect((await ask('signed.example.test. A')).answer).toEqual(['signed.example.test. A 192.0.2.7', 'signed.example.test. RRSIG A'])
     expect((await ask('out.example.test. A')).answer).toEqual([
       'out.example.test. CNAME www.example.net.',
       'out.example.test. RRSIG CNAME',
@@ -169,6 +169,25 @@ describe('a zone below that is answered by somebody else here', () => {
     expect((await judged(server, folder.keys, 'b.c.skydns.local. DS')).rcode).toBe('NOERROR')
     expect((await judged(server, folder.keys, 'c.skydns.local. A')).rcode).toBe('NOERROR')
     expect((await judged(server, folder.keys, 'd.c.skydns.local. A')).rcode).toBe(denial === 'nsec3' ? 'NXDOMAIN' : 'NOERROR')
+  })
+
+  test.each(['nsec', 'nsec3'])('a zone of etcd that is not signed is an insecure delegation from one that is, by %s', async (denial) => {
+    const nested = MemoryStore.of({
+      '/skydns/local/skydns/web': { host: '192.0.2.1' },
+      '/skydns/local/skydns/sub/web': { host: '192.0.2.2' }
+    })
+    const etcd = 'etcd skydns.local sub.skydns.local {\nstore\n}'
+    server = await serverOf(`. {\ndnssec skydns.local {\nkeys ${folder.path}\ndenial ${denial}\n}\n${etcd}\n}`, { services: nested })
+    const ask = (question: string): ReturnType<typeof judged> => judged(server!, folder.keys, question)
+    expect((await ask('web.skydns.local. A')).answer).toHaveLength(2)
+    expect((await ask('web.sub.skydns.local. A')).answer).toEqual(['web.sub.skydns.local. A 192.0.2.2'])
+    expect((await ask('no.sub.skydns.local. A')).authority).toEqual(['sub.skydns.local. SOA'])
+    const { rcode, authority } = await ask('sub.skydns.local. DS')
+    expect([rcode, authority.slice(0, 2), authority[2]!.split(' ').slice(1).join(' ')]).toEqual([
+      'NOERROR',
+      ['skydns.local. SOA', 'skydns.local. RRSIG SOA'],
+      denial === 'nsec' ? 'NSEC NS RRSIG NSEC' : 'NSEC3 NS'
+    ])
   })
 
   test.each(['nsec', 'nsec3'])(

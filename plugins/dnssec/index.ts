@@ -1,5 +1,5 @@
 import { type Plugin, zoneCuts } from 'skein/plugin'
-import { loadZones, makeKeys } from './key-files.js'
+import { checkKept, loadZones, makeKeys } from './key-files.js'
 import { telling } from './numbers.js'
 import { readOptions, schema } from './options.js'
 import { Signer } from './signer.js'
@@ -17,6 +17,7 @@ export default {
         host.log.warn(`${key.name} is of an algorithm with SHA-1, which many validators do not take: roll to one of algorithm 13`)
     const made = (): Signer => new Signer(loaded.zones, { ...options, clock: host.clock, random: host.random }, host)
     let signer = made()
+    let releaseKeys: (() => Promise<void>) | undefined
     let stopTelling: (() => Promise<void>) | undefined
     return {
       reach: {
@@ -27,17 +28,23 @@ export default {
       inPlace: true,
       handle: (query, next) => signer.handle(query, next),
       async start() {
+        releaseKeys = await makeKeys(loaded, options, host)
         if (loaded.keyless.length > 0) {
-          await makeKeys(loaded, options, host)
           loaded = await loadZones(options, host)
+          checkKept(loaded, options)
           signer = made()
         }
-        if (loaded.zones.length === 0) host.log.info('signs nothing: there is no key, and none is made for the root')
-        host.offer(zoneCuts, () => loaded.zones.map(({ apex, ds }) => ({ apex, ds })))
+        const { zones } = loaded
+        if (zones.length === 0) host.log.info('signs nothing: there is no key, and none is made for the root')
+        const cuts = zones.map(({ apex, ds }) => ({ apex, ds }))
+        host.offer(zoneCuts, () => cuts)
         stopTelling = await telling(signer.numbers, host)
       },
       refreshed: () => signer.refreshed(),
-      stop: () => stopTelling?.()
+      async stop() {
+        await stopTelling?.()
+        await releaseKeys?.()
+      }
     }
   }
 } satisfies Plugin<typeof schema>

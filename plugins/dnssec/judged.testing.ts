@@ -68,7 +68,7 @@ function verifies(signature: ResourceRecord, section: readonly ResourceRecord[],
   const rdata = octetsOf(signature)
   const owner = signature.owner.toLowerCase()
   const type = typeName(u16(rdata, 0))
-  const signed = section.filter((record) => record.type === type && record.owner.toLowerCase() === owner)
+  const signed = section.filter((record) => record.type === type && record.class === 'IN' && record.owner.toLowerCase() === owner)
   const signerEnd = 18 + nameEnd(rdata.subarray(18))
   const key = keys.find(({ tag, algorithm, zone }) => {
     return tag === u16(rdata, 16) && algorithm === rdata[2] && Buffer.from(nameOctets(zone)).equals(rdata.subarray(18, signerEnd))

@@ -8,12 +8,17 @@ import {
   keyPairNames,
   type MaybePromise,
   makeKeyFile,
+  nameOctets,
   readKeyPair,
+  type Shared,
   shown,
   type ZoneKey
 } from 'skein/plugin'
 import { checkOwner, type Options } from './options.js'
 import { SignedZone } from './zone.js'
+
+/** A hash is a label of 32 octets. */
+const MOST_NSEC3_OCTETS = 255 - 33
 
 /** The zones that can be signed, and those that a key has yet to be made for. */
 export interface Loaded {
@@ -30,6 +35,7 @@ export async function loadZones(options: Options, host: Host): Promise<Loaded> {
     named.push(key)
   }
   const all = distinct([...named, ...(await keysOfFolder(options, host))])
+  if (options.denial === 'nsec3') for (const key of all) checkNsec3(key, options.denialAt)
   const apexes = [...new Set(all.map(({ zone }) => zone))]
   const keysOf = (apex: string): readonly ZoneKey[] => all.filter(({ zone }) => zone === apex)
   return {
@@ -55,6 +61,13 @@ async function keysOfFolder({ folder, folderAt, ...options }: Options, host: Hos
   return keys
 }
 
+/** The label with a hash in front of the apex has to leave a name; algorithm 5 says that there is NSEC alone (RFC 5155 §2). */
+function checkNsec3({ zone, name, algorithm, mnemonic }: ZoneKey, at: Directive): void {
+  if (nameOctets(zone).length > MOST_NSEC3_OCTETS) at.fail(`${shown(zone)} is too long for nsec3, expected nsec`)
+  if (algorithm === 5)
+    at.fail(`the key ${name} is of ${mnemonic}, which does not go with nsec3: expected nsec, or a key of another algorithm`)
+}
+
 /** A new key would not be the one that the parent zone points to: whoever has lost half of that is to know. */
 function checkHalves(names: readonly string[], zone: string, folder: string, at: Directive): void {
   const halves = names.filter((name) => name.endsWith('.key'))
@@ -62,21 +75,40 @@ function checkHalves(names: readonly string[], zone: string, folder: string, at:
   if (base !== undefined) at.fail(`there is ${join(folder, base)}.key without its .private, expected both or neither`)
 }
 
-/** Makes the keys that are missing, once a process; tells of each with its DS record, which the parent is to have. */
-export async function makeKeys({ keyless }: Loaded, { folder, folderAt }: Options, host: Host): Promise<void> {
-  if (folder === undefined) return
-  for (const zone of keyless) {
-    const made = await host.shared(`dnssec/key ${zone} ${host.resolvePath(folder)}`, async () => ({
-      value: await makeMissing(zone, folder, folderAt, host)
-    }))
-    await made.release()
+/**
+ * Makes the keys that are missing, once a process, and tells of each with its DS record, which the parent is to have. A zone that has
+ * had a key gets no other one: it would not be the one that the parent points to. Gives what says so until it is called.
+ */
+export async function makeKeys({ keyless, zones }: Loaded, options: Options, host: Host): Promise<() => Promise<void>> {
+  const { folder, folderAt } = options
+  if (folder === undefined) return async () => {}
+  const held: Shared<void>[] = []
+  for (const zone of foldersZones(options)) {
+    const isMissing = keyless.includes(zone)
+    if (!isMissing && !zones.some(({ apex }) => apex === zone)) continue
+    held.push(
+      await host.shared(`dnssec/key ${zone} ${host.resolvePath(folder)}`, async () => ({
+        value: isMissing ? await makeMissing(zone, folder, folderAt, host) : undefined
+      }))
+    )
   }
+  return async () => {
+    for (const share of held) await share.release()
+  }
+}
+
+/** Fails where a key is missing still: there was one, and it has gone. */
+export function checkKept({ keyless }: Loaded, { folderAt, folder }: Options): void {
+  const [zone] = keyless
+  if (zone !== undefined)
+    folderAt.fail(`the key of ${zone} is gone from ${folder}: expected it there, or a start of the whole server, which makes another`)
 }
 
 async function makeMissing(zone: string, folder: string, at: Directive, host: Host): Promise<void> {
   // Another server block with this zone may have started meanwhile.
   if (keyPairNames(await host.readFolder(folder), zone).length > 0) return
-  const base = join(folder, await makeKeyFile(host.resolvePath(folder), zone))
+  const made = await makeKeyFile(host.resolvePath(folder), zone).catch((error: unknown) => failAt(at, error))
+  const base = join(folder, made)
   const key = await readKey(base, host, at)
   host.log.info(`made the key ${base}; for the parent zone: ${key.dsText(2)}`)
 }
@@ -94,9 +126,13 @@ async function readKey(base: string, host: Host, at: Directive): Promise<ZoneKey
   try {
     return readKeyPair(base, publicText.toString('latin1'), privateText.toString('latin1'))
   } catch (error) {
-    if (!(error instanceof KeyProblem)) throw error
-    return at.fail(error.message)
+    return failAt(at, error)
   }
+}
+
+function failAt(at: Directive, error: unknown): never {
+  if (error instanceof KeyProblem) at.fail(error.message)
+  throw error
 }
 
 /** Has what cannot be read told at the line that names it. */

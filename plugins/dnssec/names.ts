@@ -9,7 +9,8 @@ import {
   parentName,
   type RRType,
   type ZoneCut,
-  zoneCuts
+  zoneCuts,
+  zonesServed
 } from 'skein/plugin'
 import type { SignedZone } from './zone.js'
 
@@ -22,13 +23,16 @@ export interface Known {
 }
 
 const NO_READS: readonly number[] = []
-const EXISTS: Known = { types: [], reads: NO_READS }
+const NO_CUTS: readonly ZoneCut[] = []
 
 /** Names of one server block. */
 export class Names {
   readonly #host: Host
   #answering: readonly NamesKnown[] | undefined
   #cuts: readonly (() => readonly ZoneCut[])[] = []
+  /** What those have said last, and the cuts in each zone that come of it. */
+  #said: readonly (readonly ZoneCut[])[] = []
+  readonly #byZone = new Map<SignedZone, readonly ZoneCut[]>()
 
   constructor(host: Host) {
     this.#host = host
@@ -39,23 +43,27 @@ export class Names {
     this.#answering = undefined
   }
 
-  /** What is known of a name in a zone; undefined where nobody offers to tell, so that the chain has to be asked. */
+  /** What is known of a name in a zone; undefined where nobody offers to tell, so that the chain has to be asked. Throws as who answers does. */
   at(zone: SignedZone, name: string): Known | undefined {
-    const cuts = this.cutsIn(zone)
-    const cut = cuts.find(({ apex }) => apex === name)
+    const cut = this.cutsIn(zone).find(({ apex }) => apex === name)
     if (cut !== undefined) return { types: cut.ds.length > 0 ? ['NS', 'DS'] : ['NS'], reads: NO_READS }
     const known = this.#answeringFor(name)?.at(name)
     // Above a cut a name exists, whoever knows of it.
-    if (known?.types === undefined && cuts.some(({ apex }) => isWithin(apex, name)))
-      return known === undefined ? EXISTS : { ...EXISTS, reads: known.reads }
-    return known
+    return known?.types === undefined && this.isAboveCut(zone, name) ? { types: [], reads: known?.reads ?? NO_READS } : known
   }
 
-  /** The zones below one, by their apexes; each once, with DS records where some are known. */
-  cutsIn({ apex }: SignedZone): readonly ZoneCut[] {
+  /** The zones below one, each once, by their apexes, with DS records where some are known. The same list while nothing has changed. */
+  cutsIn(zone: SignedZone): readonly ZoneCut[] {
     this.#settle()
-    const cuts: ZoneCut[] = []
-    for (const list of this.#cuts) for (const cut of list()) if (cut.apex !== apex && isWithin(cut.apex, apex)) cuts.push(cut)
+    if (this.#cuts.length === 0) return NO_CUTS
+    const said = this.#cuts.map((list) => list())
+    if (said.some((list, index) => list !== this.#said[index])) this.#byZone.clear()
+    this.#said = said
+    let cuts = this.#byZone.get(zone)
+    if (cuts === undefined) {
+      cuts = within(zone.apex, said.flat())
+      this.#byZone.set(zone, cuts)
+    }
     return cuts
   }
 
@@ -64,12 +72,12 @@ export class Names {
     return this.cutsIn(zone).some(({ apex }) => isWithin(apex, name))
   }
 
-  /** The cut that a name is at or below of. */
+  /** The topmost cut that a name is at or below of. */
   cutAbove(zone: SignedZone, name: string): ZoneCut | undefined {
-    this.#settle()
-    for (const list of this.#cuts)
-      for (const cut of list()) if (cut.apex !== zone.apex && isWithin(name, cut.apex) && isWithin(cut.apex, zone.apex)) return cut
-    return undefined
+    let topmost: ZoneCut | undefined
+    for (const cut of this.cutsIn(zone))
+      if (isWithin(name, cut.apex) && (topmost === undefined || cut.apex.length < topmost.apex.length)) topmost = cut
+    return topmost
   }
 
   #answeringFor(name: string): NamesKnown | undefined {
@@ -88,29 +96,43 @@ export class Names {
 
   #settle(): void {
     if (this.#answering !== undefined) return
-    this.#answering = this.#host.find(namesKnown)
-    const own = this.#host.find(blockServed)
-    const everywhere = this.#host.find({ ...zoneCuts, scope: 'process' })
-    const beside = blocksBeside(own, this.#host.find({ ...blockServed, scope: 'process' }))
-    const ofBlocks = (): ZoneCut[] =>
-      beside.map((apex) => ({ apex, ds: everywhere.flatMap((cuts) => cuts().find((cut) => cut.apex === apex)?.ds ?? []) }))
-    this.#cuts = beside.length === 0 ? this.#host.find(zoneCuts) : [ofBlocks, ...this.#host.find(zoneCuts)]
+    const host = this.#host
+    this.#answering = host.find(namesKnown)
+    const served = [...blocksBeside(host), ...host.find(zonesServed).flat()].map((apex): ZoneCut => ({ apex, ds: [] }))
+    // A zone that is signed by another server block tells its DS.
+    const everywhere = host.find({ ...zoneCuts, scope: 'process' })
+    const signed = served.flatMap(({ apex }) =>
+      everywhere.flatMap((cuts) => cuts().filter((cut) => cut.apex === apex && cut.ds.length > 0))
+    )
+    const standing = [...served, ...signed]
+    this.#cuts = [...(standing.length === 0 ? [] : [() => standing]), ...host.find(zoneCuts)]
+    this.#said = []
+    this.#byZone.clear()
   }
 }
 
 /** The zones that other server blocks answer for where this one listens. */
-function blocksBeside(own: readonly BlockServed[], all: readonly BlockServed[]): string[] {
+function blocksBeside(host: Host): string[] {
+  const own: readonly BlockServed[] = host.find(blockServed)
+  const all: readonly BlockServed[] = host.find({ ...blockServed, scope: 'process' })
   const endpoints = new Set(own.flatMap(({ places }) => places.map(({ endpoint }) => endpoint)))
-  const zones = all
-    .filter((block) => !own.includes(block))
-    .flatMap(({ places }) => places.filter(({ endpoint }) => endpoints.has(endpoint)))
-  return [...new Set(zones.map(({ zone }) => zone))]
+  const places = all.filter((block) => !own.includes(block)).flatMap((block) => block.places)
+  return places.filter(({ endpoint }) => endpoints.has(endpoint)).map(({ zone }) => zone)
 }
 
-/** The name's parent, and so on up to the apex, which is the last. */
-export function* ancestors(name: string, apex: string): Generator<string> {
-  for (let at = name; at !== apex; ) {
-    at = parentName(at)
-    yield at
+/** The cuts below an apex, each once; the one with DS records where there are several. */
+function within(apex: string, cuts: readonly ZoneCut[]): readonly ZoneCut[] {
+  const byApex = new Map<string, ZoneCut>()
+  for (const cut of cuts) {
+    if (cut.apex === apex || !isWithin(cut.apex, apex)) continue
+    if (cut.ds.length > 0 || !byApex.has(cut.apex)) byApex.set(cut.apex, cut)
   }
+  return byApex.size === 0 ? NO_CUTS : [...byApex.values()]
+}
+
+/** The names above one, its parent first and the apex last; none above the apex. */
+export function ancestors(name: string, apex: string): string[] {
+  const above: string[] = []
+  for (let at = name; at !== apex; above.push(at)) at = parentName(at)
+  return above
 }

@@ -61,13 +61,25 @@ export async function telling(numbers: Numbers, host: Host): Promise<() => Promi
   }
 }
 
+const RESULTS = ['good', 'bad'] as const
+
+/** One sample for the same labels: several server blocks may be asked at one endpoint. */
+function summed(samples: readonly MetricSample[]): MetricSample[] {
+  const sums = new Map<string, MetricSample>()
+  for (const { labels, value } of samples) {
+    const key = labels.join(' ')
+    sums.set(key, { labels, value: ((sums.get(key)?.value ?? 0) as number) + (value as number) })
+  }
+  return [...sums.values()]
+}
+
 function families(all: readonly Numbers[]): MetricFamily[] {
   const counter = (name: string, help: string, value: (counts: Counts) => number): MetricFamily => ({
     name,
     type: 'counter',
     help,
     labels: ['server'],
-    samples: all.flatMap((numbers) => numbers.each(value))
+    samples: summed(all.flatMap((numbers) => numbers.each(value)))
   })
   return [
     {
@@ -75,7 +87,7 @@ function families(all: readonly Numbers[]): MetricFamily[] {
       type: 'gauge',
       help: 'Signatures that are kept.',
       labels: ['server', 'type'],
-      samples: all.flatMap((numbers) => numbers.entries()),
+      samples: summed(all.flatMap((numbers) => numbers.entries())),
       // Each thread has its own.
       isPerThread: true
     },
@@ -87,9 +99,7 @@ function families(all: readonly Numbers[]): MetricFamily[] {
       type: 'counter',
       help: 'Signatures that were verified before they were sent.',
       labels: ['server', 'result'],
-      samples: all.flatMap((numbers) =>
-        (['good', 'bad'] as const).flatMap((result) => numbers.each(({ verified }) => verified[result], [result]))
-      )
+      samples: summed(all.flatMap((numbers) => RESULTS.flatMap((result) => numbers.each(({ verified }) => verified[result], [result]))))
     }
   ]
 }

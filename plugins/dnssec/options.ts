@@ -12,13 +12,15 @@ export interface Options {
   /** The line that names the folder, or else the directive's own. */
   readonly folderAt: Directive
   readonly denial: DenialMode
+  /** The line that says so. */
+  readonly denialAt: Directive
   readonly capacity: number
   /** How many of a hundred signatures are verified. */
   readonly verified: number
 }
 
 const FOLDER = 'keys'
-const MAX_CAPACITY = 10_000_000
+const MAX_CAPACITY = 1_000_000
 
 /** What the directive `dnssec` takes. */
 export const schema = {
@@ -74,6 +76,7 @@ export function readOptions({ args: [zones], options, directive }: Config<typeof
     folder: options.keys ?? (files.length === 0 ? FOLDER : undefined),
     folderAt: directive.options.find(({ name }) => name === 'keys') ?? directive,
     denial: options.denial,
+    denialAt: directive.options.find(({ name }) => name === 'denial') ?? directive,
     capacity: options.cache_capacity,
     verified: options.verify
   }

@@ -1,7 +1,9 @@
 /** RRsets out of the sections of a reply, and what is signed of one (RFC 4034 §3.1.8.1). */
 import { canonicalRdata, nameOctets, type ResourceRecord, typeName, typeNumber } from 'skein/plugin'
 
-/** The records of one owner and type, class IN. */
+const NO_RECORDS: readonly ResourceRecord[] = []
+
+/** The records of one owner, type and class. */
 export interface RRset {
   /** Canonical. */
   readonly owner: string
@@ -18,7 +20,7 @@ export function rrsetsOf(section: readonly ResourceRecord[]): {
   readonly sets: readonly RRset[]
   readonly signatures: readonly ResourceRecord[]
 } {
-  if (section.length === 1 && section[0]!.type !== 'RRSIG') return { sets: [rrsetOf(section)], signatures: [] }
+  if (section.length === 1 && section[0]!.type !== 'RRSIG') return { sets: [rrsetOf(section)], signatures: NO_RECORDS }
   const sets = new Map<string, ResourceRecord[]>()
   const signatures: ResourceRecord[] = []
   for (const record of section) {
@@ -26,7 +28,7 @@ export function rrsetsOf(section: readonly ResourceRecord[]): {
       signatures.push(record)
       continue
     }
-    const key = `${record.type} ${record.owner.toLowerCase()}`
+    const key = `${record.type} ${record.class ?? 'IN'} ${record.owner.toLowerCase()}`
     const set = sets.get(key)
     if (set === undefined) sets.set(key, [record])
     else set.push(record)

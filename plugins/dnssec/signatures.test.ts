@@ -100,6 +100,21 @@ describe('a signature', () => {
     expect(clock.now() + later.ttl * 1000).toBeLessThan(later.ends)
   })
 
+  test('of a time to come is none: where the clock was put back it is made anew', async () => {
+    let back = 0
+    const clock = new (class extends TestClock {
+      override now(): number {
+        return super.now() - back
+      }
+    })()
+    await start({ clock })
+    await signature()
+    back = 5 * DAY
+    const { begins } = await signature()
+    expect(begins).toBeLessThan(clock.now())
+    expect(misses()).toBe(2)
+  })
+
   test('makes longer TTLs shorter: four days are enough', async () => {
     await start({ services: MemoryStore.of({ '/skydns/local/skydns/web': { host: '192.0.2.1', ttl: 2 ** 31 - 1 } }) })
     const { message } = await judged(server!, one.keys, 'web.skydns.local. A')
@@ -218,6 +233,19 @@ describe('signing', () => {
     expect((await judged(server!, one.keys, 'web.skydns.local. A')).answer).toHaveLength(2)
   })
 
+  test('of more than a thousand RRsets at once is a failure of those beyond, and the others are signed', async () => {
+    const names = Array.from({ length: 1100 }, (_, i) => `n${i}`)
+    const services = MemoryStore.of(Object.fromEntries(names.map((name) => [`/skydns/local/skydns/${name}`, { host: '192.0.2.1' }])))
+    await start({ folder: rsa, services, more: 'errors' })
+    const waiting: (() => void)[] = []
+    vi.spyOn(ZoneKey.prototype, 'sign').mockImplementation(() => new Promise((resolve) => waiting.push(() => resolve(new Uint8Array(256)))))
+    const asked = names.map((name) => server!.ask(`${name}.skydns.local. A`, { edns: 4096, dnssecOk: true }))
+    for (const go of waiting) go()
+    const rcodes = (await Promise.all(asked)).map(({ rcode }) => rcode)
+    expect(rcodes).toEqual(names.map((_, i) => (i < 1024 ? 'NOERROR' : 'SERVFAIL')))
+    expect(server!.log.lines.at(-1)).toContain('1024 other RRsets are being signed')
+  })
+
   test('that gives what does not verify is found by verify', async () => {
     await start({ lines: 'verify 100', more: 'errors' })
     await judged(server!, one.keys, 'web.skydns.local. A')
@@ -228,6 +256,26 @@ describe('signing', () => {
     expect(text).toMatch(/^skein_dnssec_verified_total\{server="[^"]+",result="bad"\} 2$/m)
     expect(server!.log.lines.at(-1)).toContain('does not verify')
   })
+})
+
+test('what two server blocks count at one endpoint is told in one sample', async () => {
+  const block = (zone: string): string =>
+    `${zone} {\nprometheus localhost:0\ndnssec skydns.local {\nkeys ${one.path}\n}\netcd skydns.local {\nstore\n}\n}\n`
+  const services = MemoryStore.of({
+    '/skydns/local/skydns/web': { host: '192.0.2.1' },
+    '/skydns/local/skydns/a/web': { host: '192.0.2.1' }
+  })
+  server = await serverOf(`${block('skydns.local')}${block('a.skydns.local')}`, { services })
+  for (const name of ['web', 'web.a']) await judged(server, one.keys, `${name}.skydns.local. A`)
+  const lines = (await server.metricsText()).split('\n').filter((line) => /^\w+_dnssec_/.test(line))
+  expect(lines.map((line) => line.replace(/\{.*\}/, ''))).toEqual([
+    'coredns_dnssec_cache_entries 2',
+    'coredns_dnssec_cache_hits_total 0',
+    'coredns_dnssec_cache_misses_total 2',
+    'skein_dnssec_failures_total 0',
+    'skein_dnssec_verified_total 0',
+    'skein_dnssec_verified_total 0'
+  ])
 })
 
 test('the judge of these tests takes no signature by another key', async () => {

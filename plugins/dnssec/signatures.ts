@@ -32,6 +32,8 @@ const JITTER_MS = DAY_MS / 2
 export const MOST_TTL: number = (VALID_MS / DAY_MS / 2) * 86_400
 
 const KEY_OCTETS = 300
+/** So many RRsets are signed at once in the thread pool, which the store and files need too. */
+const MOST_AT_ONCE = 1024
 /** Of an RRSIG's rdata what stands before the signer. */
 const FIXED_OCTETS = 18
 
@@ -47,7 +49,8 @@ export class SigningProblem extends Error {}
 interface Kept {
   /** Of the RRSIG records. */
   readonly rdatas: readonly Uint8Array[]
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970. A clock that was put back has yet to come to where it was made. */
+  readonly madeAt: number
   readonly renewAt: number
   readonly endsAt: number
 }
@@ -78,11 +81,11 @@ export class Signatures {
 
   /** The RRSIG records of an RRset. Throws, or rejects with, a SigningProblem. */
   of(rrset: RRset, zone: SignedZone, counts: Counts): MaybePromise<readonly ResourceRecord[]> {
-    const end = putRecords(rrset, room, HEAD_ROOM)
+    const end = putOrFail(rrset)
     const key = keyOf(end)
     const now = this.#parts.clock.now()
     const known = this.#kept.get(key)
-    if (known !== undefined && now < known.renewAt && now + rrset.ttl * 1000 + SKEW_MS < known.endsAt) {
+    if (known !== undefined && now >= known.madeAt && now < known.renewAt && now + rrset.ttl * 1000 + SKEW_MS < known.endsAt) {
       counts.hits++
       return recordsOf(rrset, known)
     }
@@ -100,6 +103,10 @@ export class Signatures {
     }
     // The same is being made: there is nothing to ask for.
     if (this.#making.askers(key) > 0) return this.#making.ask(key, never)
+    if (this.#making.size >= MOST_AT_ONCE) {
+      counts.failures++
+      throw new SigningProblem(`${MOST_AT_ONCE} other RRsets are being signed`)
+    }
     const signed = allHere(signers.map((signer) => this.#sign(signer, end, rrset, zone, now, counts)))
     if (!isPromiseLike(signed)) return this.#keep(key, now, signed)
     return this.#making.ask(key, async () => this.#keep(key, now, await signed))
@@ -107,7 +114,7 @@ export class Signatures {
 
   #keep(key: string, now: number, rdatas: readonly Uint8Array[]): Kept {
     const endsAt = now + VALID_MS
-    const kept = { rdatas, renewAt: endsAt - RENEWED_MS - this.#parts.random.below(JITTER_MS), endsAt }
+    const kept = { rdatas, madeAt: now, renewAt: endsAt - RENEWED_MS - this.#parts.random.below(JITTER_MS), endsAt }
     this.#kept.set(key, kept)
     return kept
   }
@@ -135,6 +142,15 @@ export class Signatures {
     octets.copy(rdata, 0, 0, headLength)
     rdata.set(signature, headLength)
     return rdata
+  }
+}
+
+/** Puts the records into the room, where they stay until the next ones are signed: nothing here waits before it has read them. */
+function putOrFail(rrset: RRset): number {
+  try {
+    return putRecords(rrset, room, HEAD_ROOM)
+  } catch (error) {
+    throw new SigningProblem(`the records at ${rrset.owner} cannot be signed: ${thrownText(error)}`, { cause: error })
   }
 }
 

@@ -30,7 +30,7 @@ export function signedSections(sections: Sections, zoneOf: ZoneOf, signatures: S
 
 type Section = MaybePromise<readonly ResourceRecord[]>
 
-/** Each RRset with its signatures behind it; those that came with it stay with it. */
+/** Each RRset with its signatures behind it: ours where it is ours, else those that came with it. */
 function signedSection(
   records: readonly ResourceRecord[],
   zoneOf: ZoneOf,
@@ -43,9 +43,9 @@ function signedSection(
   let signed = 0
   const parts: Section[] = []
   for (const set of sets) {
-    const own = given.length === 0 ? given : given.filter((signature) => isFor(signature, set))
-    const zone = own.length > 0 ? undefined : zoneOf(set)
+    const zone = isIn(set) ? zoneOf(set) : undefined
     if (zone === undefined) {
+      const own = given.filter((signature) => isFor(signature, set))
       parts.push(own.length === 0 ? set.records : [...set.records, ...own])
       continue
     }
@@ -58,8 +58,17 @@ function signedSection(
 }
 
 function signedSet(set: RRset, zone: SignedZone, signatures: Signatures, counts: Counts): Section {
-  const rrsigs = signatures.of(set, zone, counts)
+  const rrsigs = ofOrLate(set, zone, signatures, counts)
   return isPromiseLike(rrsigs) ? rrsigs.then((late) => [...set.records, ...late]) : [...set.records, ...rrsigs]
+}
+
+/** What fails does so late, since others that are being signed are waited for then. */
+function ofOrLate(set: RRset, zone: SignedZone, signatures: Signatures, counts: Counts): Section {
+  try {
+    return signatures.of(set, zone, counts)
+  } catch (error) {
+    return Promise.reject(error as Error)
+  }
 }
 
 /** One list of them; `flat` is slow. */
@@ -74,6 +83,10 @@ function withLeastTtl(set: RRset): RRset {
   const ttl = Math.min(set.ttl, MOST_TTL)
   if (set.records.every((record) => record.ttl === ttl)) return set
   return { ...set, ttl, records: set.records.map((record) => withTtl(record, ttl)) }
+}
+
+function isIn({ records }: RRset): boolean {
+  return (records[0]!.class ?? 'IN') === 'IN'
 }
 
 function isFor(signature: ResourceRecord, { owner, records }: RRset): boolean {
