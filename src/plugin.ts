@@ -360,6 +360,9 @@ export interface ZoneCut {
 /** Where zones are cut from those above, at this moment. */
 export const zoneCuts: Offer<() => readonly ZoneCut[]> = { name: 'zone-cuts' }
 
+/** Signs a reply that a layer before gives by itself, as one that came through: for questions of class IN with DO. */
+export const signsReplies: Offer<(query: Query, reply: Message) => MaybePromise<Reply>> = { name: 'signs-replies' }
+
 /** The zones that a plugin answers for with data of its own. */
 export const zonesServed: Offer<readonly string[]> = { name: 'zones-served' }
 
