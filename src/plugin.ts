@@ -45,6 +45,7 @@ export type { Question } from './message/question.js'
 export { reasonsOf } from './message/reasons.js'
 export { type ResourceRecord, withTtl, writtenOnce } from './message/record.js'
 export { asksForRecords, isMetaType, type Rcode, type RRClass, type RRType, typeName, typeNumber } from './message/registry.js'
+export { coveredType, expirationOf, originalTtlOf } from './message/rrsig.js'
 export type { Counter, HistogramValue, MetricFamily, MetricSample, MetricsRegistry } from './metrics.js'
 export { type Client, type Fact, fact, type Query, type ReplyParts, shownAddress } from './query.js'
 export type { EtcdSource, EtcdTls } from './store/etcd/source.js'
@@ -358,6 +359,9 @@ export interface ZoneCut {
 
 /** Where zones are cut from those above, at this moment. */
 export const zoneCuts: Offer<() => readonly ZoneCut[]> = { name: 'zone-cuts' }
+
+/** Signs a reply that a layer before gives by itself, as one that came through: for questions of class IN with DO. */
+export const signsReplies: Offer<(query: Query, reply: Message) => MaybePromise<Reply>> = { name: 'signs-replies' }
 
 /** The zones that a plugin answers for with data of its own. */
 export const zonesServed: Offer<readonly string[]> = { name: 'zones-served' }

@@ -1,5 +1,5 @@
 /** Each reason of docs/reasons.md comes about, with its rcode and info code, for clients with EDNS alone. */
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { parseCorefile } from '../src/corefile/parser.js'
@@ -25,6 +25,7 @@ import {
   TestServer
 } from '../src/testing.js'
 import { freePort, temporaryFolder } from './processes.js'
+import { root } from './rules/source-file.js'
 
 const folder = temporaryFolder()
 let server: TestServer | undefined
@@ -135,6 +136,16 @@ const CASES: Readonly<Record<string, Case>> = {
   'wildcard-owner': { lines: `dnssec test\n${ETCD}`, question: '*.test. A', rcode: 'REFUSED', dnssecOk: true }
 }
 
+/** Further rcodes of reasons that have a case already. */
+const OTHERS: readonly (readonly [string, Case])[] = [
+  ['no-such-name', { lines: `dnssec test\n${ETCD}`, question: 'no.test. A', rcode: 'NOERROR', dnssecOk: true }]
+]
+const ALL = [...Object.entries(CASES), ...OTHERS]
+
+/** The rcodes that the page tells of, by reason. */
+const page = readFileSync(join(root, 'docs/reasons.md'), 'utf8')
+const RCODES = new Map([...page.matchAll(/^\| `(.+?)` \| (.+?) \|/gm)].map(([, reason, rcodes = '']) => [reason, rcodes.split(', ')]))
+
 /** A server with stores of its own: what is to feed them begins when it starts. */
 async function serverWithStores(corefile: string, file: string): Promise<TestServer> {
   const [log, metrics] = [new TestLog(), new PromRegistry()]
@@ -153,12 +164,13 @@ test('they are all', () => {
   expect(Object.keys(CASES)).toEqual(Object.keys(REASONS).sort())
 })
 
+const limited = ALL.filter(([reason]) => RCODES.get(reason)?.[0] !== 'every')
+test.each(limited)('the page tells of the rcode of %s', (reason, { rcode }) => {
+  expect(RCODES.get(reason)).toContain(rcode)
+})
+
 describe('a client is told, and so is the log,', () => {
-  test.each(
-    Object.entries(CASES)
-      .flatMap(([reason, one]) => [true, false].map((hasEdns) => [reason, hasEdns, one] as const))
-      .filter(isThere)
-  )(
+  test.each(ALL.flatMap(([reason, one]) => [true, false].map((hasEdns) => [reason, hasEdns, one] as const)).filter(isThere))(
     '%s (with EDNS: %s)',
     async (reason, hasEdns, {
       lines,

@@ -1,5 +1,27 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { serverOf } from 'skein/testing'
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
+
+const folder = mkdtempSync(join(tmpdir(), 'skein-any-'))
+const signs = join(folder, 'node_modules/skein-plugin-signs')
+mkdirSync(signs, { recursive: true })
+writeFileSync(join(signs, 'package.json'), JSON.stringify({ type: 'module', exports: './index.js' }))
+writeFileSync(
+  join(signs, 'index.js'),
+  `export default { name: 'signs', api: 1, schema: { about: 'x', args: [{ name: 'when', type: 'text', about: 'x' }] },
+    setup: ({ args: [when] }, host) => ({
+      start() {
+        const signed = (reply) => reply.with({ answer: [...reply.answer, { owner: reply.answer[0].owner, type: 'TXT', ttl: 1, rdata: ['signed'] }] })
+        host.offer({ name: 'signs-replies' }, (query, reply) => {
+          if (when === 'fails') return query.fail('SERVFAIL', 'signing-failed')
+          return when === 'now' ? signed(reply) : Promise.resolve().then(() => signed(reply))
+        })
+      }
+    }) }`
+)
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const META = ['ANY', 'AXFR', 'IXFR', 'MAILA', 'MAILB', 'TYPE128', 'TYPE200', 'TSIG', 'TKEY']
 
@@ -20,6 +42,24 @@ describe('a question for type ANY', () => {
   test.each(['A', 'TYPE127', 'TYPE256', 'MAILB', 'AXFR'])('and %s goes on', async (type) => {
     const server = await serverOf('. {\n  any\n  whoami\n}')
     expect((await server.ask(`example.org. ${type}`)).additional).toHaveLength(2)
+    await server.stop()
+  })
+})
+
+describe('with DO the short answer is given through who offers to sign replies', () => {
+  const short = (rest = ''): string[] => [`example.org. 8482${rest} HINFO "ANY obsoleted" "See RFC 8482"`]
+  const signed = [...short(), 'example.org. 1 TXT "signed"']
+  test.each<[string, string, string, boolean, string, string[]]>([
+    ['at once', 'signs now', 'example.org. ANY', true, 'NOERROR', signed],
+    ['later', 'signs later', 'example.org. ANY', true, 'NOERROR', signed],
+    ['also where that fails', 'signs fails', 'example.org. ANY', true, 'SERVFAIL', []],
+    ['not without DO', 'signs now', 'example.org. ANY', false, 'NOERROR', short()],
+    ['not in another class', 'signs now', 'example.org. ANY CH', true, 'NOERROR', short(' CH')],
+    ['not where nobody offers it', '', 'example.org. ANY', true, 'NOERROR', short()]
+  ])('%s', async (_, line, question, dnssecOk, rcode, answer) => {
+    const server = await serverOf(`. {\n  any\n  ${line}\n}`, { file: join(folder, 'Corefile') })
+    // Once more, when it is known who does.
+    for (let i = 0; i < 2; i++) expect(await server.ask(question, { dnssecOk })).toMatchObject({ rcode, answer })
     await server.stop()
   })
 })

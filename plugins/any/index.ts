@@ -1,4 +1,4 @@
-import { isMetaType, type Plugin, type Schema } from 'skein/plugin'
+import { isMetaType, type Plugin, type Schema, signsReplies } from 'skein/plugin'
 
 /** RFC 8482 §4.2, in CoreDNS's words. */
 const OBSOLETED = { cpu: 'ANY obsoleted', os: 'See RFC 8482' }
@@ -23,14 +23,22 @@ export default {
   api: 1,
   classes: ['*'],
   schema,
-  setup({ args: [word] }) {
+  setup({ args: [word] }, host) {
+    // Whoever signs stands behind, and offers it after this has started.
+    let signers: readonly NonNullable<typeof signsReplies.type>[] | undefined
     return {
       reach: { answers: false },
       inPlace: true,
       handle(query, next) {
         if (word === 'refuse') return isMetaType(query.question.qtype) ? query.fail('REFUSED', 'meta-type') : next(query)
         if (query.qtype !== 'ANY') return next(query)
-        return query.reply({ aa: true, answer: [{ owner: query.qname, type: 'HINFO', ttl: TTL, rdata: OBSOLETED }], why: 'any' })
+        const reply = query.reply({ aa: true, answer: [{ owner: query.qname, type: 'HINFO', ttl: TTL, rdata: OBSOLETED }], why: 'any' })
+        if (!query.dnssecOk || query.qclass !== 'IN') return reply
+        signers ??= host.find(signsReplies)
+        return signers[0]?.(query, reply) ?? reply
+      },
+      refreshed() {
+        signers = undefined
       }
     }
   }

@@ -16,6 +16,7 @@ import {
 } from 'skein/plugin'
 import { Changes } from './changes.js'
 import { classify } from './classify.js'
+import { ClockSteps } from './clock-steps.js'
 import { Entries } from './entries.js'
 import { lasting, signedFor } from './lifetime.js'
 import { Marks } from './marks.js'
@@ -32,6 +33,8 @@ const OCTETS_EACH = 1024
 /** The bits of a header for AA and the rcode. */
 const AA = 0x0400
 const RCODE = 0xf
+/** The type's number. */
+const RRSIG = 46
 /** The EDNS option of RFC 7871. */
 const CLIENT_SUBNET = 8
 /** RFC 8914 §4.14. */
@@ -44,6 +47,8 @@ interface Kept {
   /** Failures too. */
   readonly denial: Entries
   readonly marks: Marks
+  /** Noticed by when the answers were kept, whichever layer answers from them. */
+  readonly steps: ClockSteps
 }
 
 /** Answers from what is kept, and keeps what comes. */
@@ -53,6 +58,7 @@ export class Cache {
   readonly #changes: Changes
   readonly #numbers: Numbers
   #marks = new Marks()
+  #steps: ClockSteps
   #success: Entries
   #denial: Entries
   #kept: Shared<Kept> | undefined
@@ -64,6 +70,7 @@ export class Cache {
     this.#numbers = new Numbers(options.zones, { success: () => this.#success.size, denial: () => this.#denial.size })
     this.#success = entriesFor(options.success.capacity, this.#marks)
     this.#denial = entriesFor(options.denial.capacity, this.#marks)
+    this.#steps = new ClockSteps(host.clock)
     this.#changes = new Changes(host, this.#marks)
   }
 
@@ -72,7 +79,7 @@ export class Cache {
     this.#kept = await this.#host.shared(
       `cache ${this.#host.behind}`,
       () => {
-        const value: Kept = { success: this.#success, denial: this.#denial, marks: this.#marks }
+        const value: Kept = { success: this.#success, denial: this.#denial, marks: this.#marks, steps: this.#steps }
         return { value, close: () => clear(value) }
       },
       'thread'
@@ -80,6 +87,7 @@ export class Cache {
     this.#success = this.#kept.value.success
     this.#denial = this.#kept.value.denial
     this.#marks = this.#kept.value.marks
+    this.#steps = this.#kept.value.steps
     this.#changes.noteIn(this.#marks)
     const now = this.#host.clock.monotonic()
     this.#success.bound(success.capacity, this.#numbers.evictions.success, now)
@@ -105,6 +113,8 @@ export class Cache {
     const asked = this.#numbers.of(query.client)
     asked.requests++
     const now = query.since ?? this.#host.clock.monotonic()
+    // Who gets no signatures does not mind, and pays nothing.
+    if (getsSignatures(query) && this.#steps.haveParted(now)) this.#forget()
     const hit = this.#find(query, now, asked)
     if (hit !== undefined) {
       query.set(cacheHit, true)
@@ -117,6 +127,11 @@ export class Cache {
     if (!isPromiseLike(reply)) return typeof reply === 'symbol' ? reply : this.#keep(query, reply, count)
     // Until it is looked at, another may come into the place of what has just been kept.
     return reply.then((late) => (typeof late === 'symbol' ? late : this.#keep(query, late, count).keep()))
+  }
+
+  #forget(): void {
+    this.#success.clear()
+    this.#denial.clear()
   }
 
   /** What is known to a client is known to the server as well; not the other way round, for a client may be refused what the server looks up. */
@@ -168,8 +183,7 @@ export class Cache {
    * last moment keeps the answer as long again.
    */
   #within(query: Query, reply: Message): number | undefined {
-    // Others get signatures only where they ask for nothing else.
-    if (!query.dnssecOk && query.qtype !== 'RRSIG') return undefined
+    if (!getsSignatures(query)) return undefined
     const left = signedFor(reply, this.#host.clock.now())
     return left !== undefined && this.#options.keepsTtl ? Math.floor(left / 2) : left
   }
@@ -216,6 +230,11 @@ function clear({ success, denial }: Kept): void {
 /** Equal for equal questions that have the same answer. */
 function variantOf(query: Query, isInside: boolean): number {
   return (query.dnssecOk ? 1 : 0) | (query.cd ? 2 : 0) | (isInside ? 4 : 0) | (query.compactOk ? 8 : 0)
+}
+
+/** Without DO signatures come only to who asks for nothing else. */
+function getsSignatures({ dnssecOk, question }: Query): boolean {
+  return dnssecOk || question.qtype === RRSIG
 }
 
 /** An answer to a question with a client's network may hold for that network alone (RFC 7871 §7.3). */

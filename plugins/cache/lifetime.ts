@@ -1,5 +1,5 @@
 /** TTLs: which an answer is told with, and how long it may be kept. */
-import { type Message, type ResourceRecord, withTtl } from 'skein/plugin'
+import { expirationOf, type Message, type ResourceRecord, withTtl } from 'skein/plugin'
 import type { Bound, Limits } from './options.js'
 
 /** A reply with the TTLs that it is told with, and how many seconds it holds. */
@@ -10,8 +10,6 @@ export interface Lasting {
 
 /** The last four octets of an SOA's rdata. */
 const MINIMUM_OCTETS = 4
-/** Where the expiration stands in an RRSIG's rdata (RFC 4034 §3.1). */
-const EXPIRATION_AT = 8
 
 /**
  * The reply with its TTLs brought within the limits; undefined where it may not be kept: a TTL of 0 stays 0 unless the operator
@@ -58,18 +56,12 @@ export function signedFor({ answer, authority, additional }: Message, now: numbe
   for (const records of [answer, authority, additional]) {
     for (const record of records) {
       if (record.type !== 'RRSIG') continue
-      const { rdata } = record
-      const left = rdata instanceof Uint8Array ? leftOf(rdata, Math.ceil(now / 1000)) : 0
+      const ends = expirationOf(record)
+      const left = ends === undefined ? 0 : (ends - Math.ceil(now / 1000)) | 0
       if (least === undefined || left < least) least = left
     }
   }
   return least
-}
-
-function leftOf(rdata: Uint8Array, seconds: number): number {
-  if (rdata.length < EXPIRATION_AT + 4) return 0
-  const view = new DataView(rdata.buffer, rdata.byteOffset, rdata.byteLength)
-  return (view.getUint32(EXPIRATION_AT) - seconds) | 0
 }
 
 function ttlOf({ ttl }: ResourceRecord): number {

@@ -105,6 +105,59 @@ describe('an answer is kept until its first signature ends', () => {
   })
 })
 
+/** A clock whose wall clock can be set, or goes on while the machine sleeps. */
+class SetClock extends TestClock {
+  aheadMs = 0
+
+  override now(): number {
+    return super.now() + this.aheadMs
+  }
+}
+
+describe('what is kept is forgotten where the wall clock has moved on its own', () => {
+  const DAY = 86_400_000
+  const cases: [string, string, AskOptions, number, number][] = [
+    ['after nine days of sleep', 'A', DO, 9 * DAY, 2],
+    ['set forward', 'A', DO, 60_001, 2],
+    ['set back, before any signature holds', 'A', DO, -60_001, 2],
+    ['not for so little forward', 'A', DO, 60_000, 1],
+    ['nor back', 'A', DO, -60_000, 1],
+    ['for a question for signatures alone', 'RRSIG', {}, 9 * DAY, 2],
+    ['not for those who get no signatures', 'A', {}, 9 * DAY, 1]
+  ]
+  test.each(cases)('%s', async (_, type, options, aheadMs, times) => {
+    const clock = new SetClock(NOW)
+    const act = (query: Query) => {
+      const signed = signature(3000, clock.now())
+      return upstream(query, { answer: query.qtype === 'A' ? [address, signed] : [signed] })
+    }
+    const running = await startScripted((corefile, file) => serverOf(corefile, { file, clock }), act)
+    open.push(running)
+    const { server, asked } = running
+    await server.ask(`a.example.org. ${type}`, options)
+    await server.ask(`a.example.org. ${type}`, options)
+    expect(asked).toHaveLength(1)
+    clock.aheadMs = aheadMs
+    await server.ask(`a.example.org. ${type}`, options)
+    expect(asked).toHaveLength(times)
+    // Once is enough.
+    await server.ask(`a.example.org. ${type}`, options)
+    expect(asked).toHaveLength(times)
+  })
+
+  test('a denial too', async () => {
+    const clock = new SetClock(NOW)
+    const act = (query: Query) => upstream(query, { rcode: 'NXDOMAIN', authority: [soa(3000, 3000), signature(3000)] })
+    const running = await startScripted((corefile, file) => serverOf(corefile, { file, clock }), act)
+    open.push(running)
+    for (const aheadMs of [0, 0, -9 * DAY, -9 * DAY]) {
+      clock.aheadMs = aheadMs
+      await running.server.ask('a.example.org. A', DO)
+    }
+    expect(running.asked).toHaveLength(2)
+  })
+})
+
 test('who asks with DO and CO, with DO and without gets each the denial that he asked for, and CO back, from the cache too', async () => {
   const { server, asked, ...running } = await startScripted(
     (corefile, file) => serverOf(corefile, { file }),

@@ -1,5 +1,5 @@
 /** RRsets out of the sections of a reply, and what is signed of one (RFC 4034 §3.1.8.1). */
-import { canonicalRdata, nameOctets, type ResourceRecord, sameName, typeName, typeNumber } from 'skein/plugin'
+import { canonicalRdata, nameOctets, type ResourceRecord, sameName, typeNumber } from 'skein/plugin'
 
 const NO_RECORDS: readonly ResourceRecord[] = []
 
@@ -66,11 +66,6 @@ export function rrsetOf(records: readonly ResourceRecord[]): RRset {
     originalTtl = Math.min(originalTtl, record.originalTtl ?? record.ttl)
   }
   return { owner: first!.owner.toLowerCase(), type: typeNumber(first!.type)!, records, ttl, originalTtl }
-}
-
-/** The type that a signature is for. */
-export function coveredType({ rdata }: ResourceRecord): string | undefined {
-  return rdata instanceof Uint8Array && rdata.length > 2 ? typeName((rdata[0]! << 8) | rdata[1]!) : undefined
 }
 
 /** Whether the leftmost label is `*`: signatures of such a name would hold for every name beside it (RFC 4034 §3.1.3). */

@@ -1,9 +1,10 @@
 /** Addresses and CNAMEs: what a name leads to. Pure functions over what the look-ups have found. */
 import { isWithin, type ResourceRecord } from 'skein/plugin'
+import { aliasOf, isCircular, isZone, MAX_CNAMES, type NamedService, withHosts } from './alias.js'
+import { type Standing, standIn } from './asked.js'
 import { lowestOriginal, lowestTtl, withOriginal } from './group.js'
 import type { Lookup } from './lookup.js'
 import type { AddressType, Outside } from './outside.js'
-import type { Host, Service } from './service.js'
 
 /** What a name leads to: CNAMEs in order, then the addresses; all of it or nothing. */
 export interface Path {
@@ -12,35 +13,25 @@ export interface Path {
   readonly failed: boolean
 }
 
-interface NamedService extends Service {
-  readonly host: Host
-}
-
 const NOTHING: Path = { records: [], failed: false }
 const TOO_FAR: Path = { records: [], failed: true }
 const NO_NAMES: readonly string[] = []
-const MAX_CNAMES = 8
 
 /** What is looked for. */
 interface Wanted {
   readonly name: string
   readonly owner: string
   readonly type: AddressType
-  /** Whether CNAMEs count that lead to nothing. */
-  readonly whole: boolean
+  /** Where proofs are wanted, which names others answer for: CNAMEs count then that lead to nothing. */
+  readonly whole: Standing | undefined
 }
 
-/** The records that `name` leads to, `owner` standing for it in them; with `whole` the CNAMEs also where they lead to nothing. */
-export function addressPath(lookup: Lookup, outside: Outside, name: string, type: AddressType, owner = name, whole = false): Path {
+/**
+ * The records that `name` leads to, `owner` standing for it in them. With `whole` whoever asks for each of the names by itself gets
+ * the same: CNAMEs stand also where they lead to nothing, and never at the apex or where they lead back.
+ */
+export function addressPath(lookup: Lookup, outside: Outside, name: string, type: AddressType, owner = name, whole?: Standing): Path {
   return follow(lookup, outside, { name, owner, type, whole }, NO_NAMES)
-}
-
-/** The CNAME that the services of a name make, or undefined. */
-export function aliasOf(services: readonly Service[], owner: string): ResourceRecord | undefined {
-  const target = onlyName(services)
-  if (target === undefined) return undefined
-  const named = withHosts(services)
-  return withOriginal({ owner, type: 'CNAME', ttl: lowestTtl(named), rdata: target }, lowestOriginal(named))
 }
 
 /**
@@ -60,39 +51,30 @@ function follow(lookup: Lookup, outside: Outside, { name, owner, type, whole }: 
   }
   const path = [...seen, name]
   const alias = aliasOf(services, owner)
-  if (alias === undefined) return flattened(lookup, outside, services, owner, type, path)
+  if (alias === undefined || (whole !== undefined && isZone(lookup.apex, { name, owner }))) {
+    return flattened(lookup, outside, services, owner, type, path)
+  }
+  if (whole !== undefined && isCircular(lookup, whole, owner)) return NOTHING
   // There are as many CNAMEs before it as there may be.
   if (seen.length === MAX_CNAMES) return NOTHING
-  const target = leadsTo(lookup, outside, { name: alias.rdata as string, type, whole }, path)
-  if (target.path.records.length === 0 && !target.standsAlone && !whole) return target.path
+  const target = leadsTo(lookup, outside, { owner: alias.rdata as string, type, whole }, path)
+  // What failed may be there the next time: no CNAME is left of it that would have it missing.
+  if (target.path.records.length === 0 && !target.standsAlone && (whole === undefined || target.path.failed)) return target.path
   return { records: [alias, ...target.path.records], failed: target.path.failed }
-}
-
-function withHosts(services: readonly Service[]): readonly NamedService[] {
-  const hasHost = (service: Service): service is NamedService => service.host !== undefined
-  return services.every(hasHost) ? services : services.filter(hasHost)
-}
-
-/** The host name that all services have, or undefined. */
-export function onlyName(services: readonly Service[]): string | undefined {
-  let only: string | undefined
-  for (const { host } of services) {
-    if (host === undefined) continue
-    if (host.kind !== 'name' || (only !== undefined && host.name !== only)) return undefined
-    only = host.name
-  }
-  return only
 }
 
 /** What a host name leads to, and whether a CNAME to it is right although it has no such address. */
 function leadsTo(
   lookup: Lookup,
   outside: Outside,
-  { name, type, whole }: Omit<Wanted, 'owner'>,
+  { owner, type, whole }: Omit<Wanted, 'name'>,
   path: readonly string[]
 ): { path: Path; standsAlone: boolean } {
-  if (isWithin(name, lookup.apex)) return { path: follow(lookup, outside, { name, owner: name, type, whole }, path), standsAlone: false }
-  const answer = outside.find(name, type)
+  if (isWithin(owner, lookup.apex)) {
+    const name = whole === undefined ? owner : standIn(whole, lookup.apex, owner)
+    return { path: follow(lookup, outside, { name, owner, type, whole }, path), standsAlone: false }
+  }
+  const answer = outside.find(owner, type)
   if (answer.kind === 'found') return { path: { records: answer.records, failed: false }, standsAlone: true }
   return { path: { records: [], failed: answer.kind === 'failed' }, standsAlone: false }
 }
@@ -117,7 +99,7 @@ function flattened(
       ttl = Math.min(ttl, service.ttl)
       originalTtl = Math.min(originalTtl, service.originalTtl)
     } else if (host.kind === 'name') {
-      const found = leadsTo(lookup, outside, { name: host.name, type, whole: false }, path).path
+      const found = leadsTo(lookup, outside, { owner: host.name, type, whole: undefined }, path).path
       failed ||= found.failed
       const reached = found.records.filter((record) => record.type === type)
       if (reached.length === 0) continue

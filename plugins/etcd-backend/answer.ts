@@ -1,7 +1,8 @@
 /** From a question to the records that answer it: SkyDNS's rules, type by type. */
 import { type ReplyParts, type ResourceRecord, withTtl } from 'skein/plugin'
-import { addressPath, aliasOf, onlyName } from './address.js'
-import type { Asked } from './asked.js'
+import { addressPath } from './address.js'
+import { aliasOf, isCircular, isZone, onlyName } from './alias.js'
+import type { Asked, Standing } from './asked.js'
 import { distinct, lowestTtl } from './group.js'
 import { type Lookup, MOST_KEYS } from './lookup.js'
 import type { Outside } from './outside.js'
@@ -10,7 +11,7 @@ import type { Service } from './service.js'
 import type { SoaRecords } from './soa.js'
 
 /** What answers depend on besides the services. */
-export interface Rules {
+export interface Rules extends Standing {
   /** Seconds: of services that say none, and the most that a TTL of an answer with several records may be. */
   readonly ttl: number
   /** SRV priority and MX preference of services that say none. */
@@ -25,10 +26,13 @@ const NO_TARGETS: Targets = { answer: [], additional: [] }
 /** The parts of the reply, as far as the look-ups outside are known. */
 export function answerParts(lookup: Lookup, outside: Outside, rules: Rules, asked: Asked): ReplyParts {
   if (asked.type === 'SOA' && asked.name === lookup.apex) {
-    return { aa: true, ra: true, answer: [rules.soa.of(lookup.apex, rules.ttl, asked.now)], why: 'apex' }
+    return ownSoa(lookup.apex, rules, asked.now)
   }
-  const { answer, additional, failed } = aliasInstead(byType(lookup, outside, rules, asked), lookup, asked)
-  if (answer.length > 0) return { aa: true, ra: true, answer: levelled(answer, rules.ttl), additional, why: 'found' }
+  const { answer, additional, failed } = aliasInstead(byType(lookup, outside, rules, asked), lookup, rules, asked)
+  if (answer.length > 0) {
+    const beside = asked.dnssecOk ? additional.filter(({ type, owner }) => type !== 'CNAME' || owner !== lookup.apex) : additional
+    return { aa: true, ra: true, answer: levelled(answer, rules.ttl), additional: beside, why: 'found' }
+  }
   if (failed) {
     return {
       rcode: 'SERVFAIL',
@@ -46,6 +50,11 @@ export function answerParts(lookup: Lookup, outside: Outside, rules: Rules, aske
     }
   }
   return nothing(lookup.apex, rules, asked.now, exists(lookup, asked))
+}
+
+/** The SOA of a zone, as the answer. */
+export function ownSoa(apex: string, { soa, ttl }: Rules, now: number): ReplyParts {
+  return { aa: true, ra: true, answer: [soa.of(apex, ttl, now)], why: 'apex' }
 }
 
 /** Whether the name that was asked for exists. */
@@ -68,19 +77,25 @@ interface Records extends Targets {
 
 /**
  * Where there is nothing of the asked type and proofs are wanted, the CNAME of the name: no proof of what is missing holds where
- * one is (RFC 6840 §4.3). SOA and NS of the zone are its own, whatever its apex leads to.
+ * one is (RFC 6840 §4.3). Not where what it leads to could not be looked up: who is told of nothing would keep that.
  */
-function aliasInstead(found: Records, lookup: Lookup, { name, owner, type, dnssecOk }: Asked): Records {
-  if (!dnssecOk || found.answer.length > 0 || (owner === lookup.apex && (type === 'SOA' || type === 'NS'))) return found
-  const alias = aliasOf(lookup.services(name), owner)
+function aliasInstead(found: Records, lookup: Lookup, standing: Standing, asked: Asked): Records {
+  if (!asked.dnssecOk || found.answer.length > 0 || found.failed === true || isBare(lookup, standing, asked)) return found
+  const alias = aliasOf(lookup.services(asked.name), asked.owner)
   return alias === undefined ? found : { answer: [alias], additional: [] }
 }
 
-function byType(lookup: Lookup, outside: Outside, rules: Rules, { name, owner, type, dnssecOk }: Asked): Records {
+/** Whether a name has no CNAME, whatever its services say: of the zone itself none could be proved, and what leads back is none. */
+function isBare(lookup: Lookup, standing: Standing, asked: Asked): boolean {
+  return isZone(lookup.apex, asked) || isCircular(lookup, standing, asked.owner)
+}
+
+function byType(lookup: Lookup, outside: Outside, rules: Rules, asked: Asked): Records {
+  const { name, owner, type, dnssecOk } = asked
   switch (type) {
     case 'A':
     case 'AAAA': {
-      const { records, failed } = addressPath(lookup, outside, name, type, owner, dnssecOk)
+      const { records, failed } = addressPath(lookup, outside, name, type, owner, dnssecOk ? rules : undefined)
       // Addresses at the name itself differ; on a way along CNAMEs something may stand twice.
       return { answer: records[0]?.type === 'CNAME' ? distinctRecords(records) : records, additional: [], failed }
     }
@@ -93,7 +108,7 @@ function byType(lookup: Lookup, outside: Outside, rules: Rules, { name, owner, t
     case 'TXT':
       return { answer: txtRecords(lookup.services(name), owner), additional: [] }
     case 'CNAME':
-      return { answer: cname(lookup, name, owner), additional: [] }
+      return { answer: dnssecOk && isBare(lookup, rules, asked) ? [] : cname(lookup, name, owner), additional: [] }
     case 'NS':
       return name === lookup.apex ? nsRecords(lookup, owner, rules.skipped) : NO_TARGETS
     default:

@@ -20,13 +20,18 @@ export interface Asked {
 /** Which names others answer for. */
 export type Standing = Pick<Options, 'local' | 'apexAlone'>
 
-/** The question as it is answered: `apex.dns` answers for the apex where that is configured, and for `local.dns` the name that is. */
-export function askedOf({ local, apexAlone }: Standing, apex: string, question: Pick<Asked, 'owner' | 'type' | 'now' | 'dnssecOk'>): Asked {
+/** The name that answers for an owner: `apex.dns` for the apex where that is configured, and for `local.dns` the name that is. */
+export function standIn({ local, apexAlone }: Standing, apex: string, owner: string): string {
+  if (apexAlone && owner === apex) return below('apex.dns', apex)
+  return local !== undefined && isWithin(local, apex) && owner === below('local.dns', apex) ? local : owner
+}
+
+/** The question as it is answered. */
+export function askedOf(standing: Standing, apex: string, question: Pick<Asked, 'owner' | 'type' | 'now' | 'dnssecOk'>): Asked {
   const { owner, type, now, dnssecOk } = question
-  const asked = { name: owner, owner, type, now, dnssecOk }
-  if (apexAlone && owner === apex && type !== 'SOA' && type !== 'NS') return { ...asked, name: below('apex.dns', apex) }
-  if (local === undefined || !isWithin(local, apex)) return asked
-  if (owner === below('local.dns', apex)) return { ...asked, name: local }
+  const isOwn = owner === apex && (type === 'SOA' || type === 'NS')
+  const asked = { name: isOwn ? owner : standIn(standing, apex, owner), owner, type, now, dnssecOk }
   // What is above a name that exists does so too.
-  return owner === below('dns', apex) ? { ...asked, lower: local } : asked
+  const { local } = standing
+  return local !== undefined && isWithin(local, apex) && owner === below('dns', apex) ? { ...asked, lower: local } : asked
 }

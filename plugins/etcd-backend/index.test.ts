@@ -320,7 +320,13 @@ describe('a reverse zone', () => {
     ['*.0.0.10.in-addr.arpa. PTR', 'NXDOMAIN aa rd ra', 'whoami'],
     ['1.0.0.10.in-addr.arpa. A', 'NOERROR aa rd ra', 'whoami'],
     ['1.0.0.10.in-addr.arpa. ANY', 'REFUSED rd', 'whoami'],
-    ['in-addr.arpa. SOA', 'NOERROR aa rd ra', 'whoami'],
+    [
+      'in-addr.arpa. SOA',
+      'NOERROR aa rd ra | in-addr.arpa. 3600 SOA ns.dns.in-addr.arpa. hostmaster.in-addr.arpa. 1798761600 28800 7200 604800 60',
+      'whoami'
+    ],
+    ['in-addr.arpa. TXT', 'NOERROR aa rd ra', 'whoami'],
+    ['10.in-addr.arpa. SOA', 'NOERROR aa rd ra', 'whoami'],
     ['a.1.ip6.arpa. PTR', 'NOERROR rd ra | a.1.ip6.arpa. 5 PTR six.skydns.local.', 'NOERROR rd ra | a.1.ip6.arpa. 5 PTR six.skydns.local.'],
     [
       'B.1.ip6.arpa. PTR',
@@ -328,7 +334,8 @@ describe('a reverse zone', () => {
       'NOERROR rd ra | B.1.ip6.arpa. 5 PTR a.skydns.local. | B.1.ip6.arpa. 5 PTR b.skydns.local.'
     ]
   ])('%s', async (question, alone, withFallthrough) => {
-    await start(block('in-addr.arpa ip6.arpa'), services)
+    const clock = new TestClock(Date.UTC(2027, 0, 1))
+    await start(block('in-addr.arpa ip6.arpa'), services, { clock })
     expect(await told(question)).toBe(alone)
     await server!.stop()
     await start(block('in-addr.arpa ip6.arpa', 'fallthrough', 'whoami'), services)

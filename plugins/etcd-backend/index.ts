@@ -22,7 +22,7 @@ import {
   withTtl,
   zonesServed
 } from 'skein/plugin'
-import { answerParts, nothing, type Rules } from './answer.js'
+import { answerParts, nothing, ownSoa, type Rules } from './answer.js'
 import { type Asked, askedOf } from './asked.js'
 import { BadValues } from './bad-values.js'
 import { warningsOf } from './cluster.js'
@@ -165,7 +165,7 @@ class Backend {
     }
   }
 
-  /** Addresses' names: an exact key answers PTR, without authority. Everything else is somebody else's: undefined where that is asked. */
+  /** Addresses' names: an exact key answers PTR, without authority, and the zone has its SOA. Everything else is somebody else's: undefined where that is asked. */
   #reverse(query: Query, reading: Reading, apex: string, times: Times): Reply | undefined {
     const { now } = times
     const key = keyOf(this.#options.path, query.qname)
@@ -175,8 +175,10 @@ class Backend {
       if (answer.length > 0) return query.reply({ ...this.#shown({ answer }), ra: true, origin, why: 'found' })
       if (this.#fallsThrough(query)) return undefined
       if (isMetaType(query.question.qtype)) return query.fail('REFUSED', 'meta-type')
-      const exists = query.qname === apex || reading.has(key)
-      return query.reply({ ...this.#shown(nothing(apex, this.#rules, now, exists)), origin })
+      const isApex = query.qname === apex
+      const isSoa = isApex && query.qtype === 'SOA'
+      const parts = isSoa ? ownSoa(apex, this.#rules, now) : nothing(apex, this.#rules, now, isApex || reading.has(key))
+      return query.reply({ ...this.#shown(parts), origin })
     } catch (error) {
       return failed(query, error)
     }

@@ -67,6 +67,8 @@ export class Lookup {
   #first: Found | undefined
   #others: Map<string, Found> | undefined
   #keys = 0
+  /** Whether there was more at and below any name than a look-up takes, of those that were made. */
+  hasCut = false
 
   constructor(reading: Reading, source: Source, apex: string, times: Times, most = MOST_KEYS) {
     this.#reading = reading
@@ -145,7 +147,10 @@ export class Lookup {
     // One more than is taken says whether there are more.
     const found = this.#reading.subtree(base, this.#most + 1)
     const isCut = found.length > this.#most
-    if (isCut) this.source.cut(base)
+    if (isCut) {
+      this.hasCut = true
+      this.source.cut(base)
+    }
     const entries = isCut ? found.slice(0, this.#most) : found
     this.#keys += entries.length
     const matching = base === key ? entries : entries.filter((entry) => matches(entry.key, key, base.length))

@@ -1,6 +1,6 @@
 /** Which types there are at a name, for whoever proves what is not there. */
 import { type Clock, isWithin, type Key, type KnownName, type NamesKnown, type Reading, type RRType, type Store } from 'skein/plugin'
-import { onlyName } from './address.js'
+import { isCircular, isZone, onlyName } from './alias.js'
 import { exists } from './answer.js'
 import { askedOf, type Standing } from './asked.js'
 import { Lookup, type Source } from './lookup.js'
@@ -15,6 +15,8 @@ const MOST_NAMES = 1000
 /** What may be at a name with more keys than are read. No CNAME: a name that has one is never denied, and of one that has none it must not be told. */
 const UNSURE: readonly RRType[] = ['A', 'AAAA', 'MX', 'SRV', 'TXT']
 const ADDRESSES: readonly RRType[] = ['A', 'AAAA']
+const ALIAS: readonly RRType[] = ['CNAME']
+const NO_TYPES: readonly RRType[] = []
 /** Types depend on no TTL. */
 const TIMES: Times = { ttl: 1, now: 0, leaseTtl: () => 1 }
 const NO_READS: readonly number[] = []
@@ -68,7 +70,8 @@ export class KnownNames implements NamesKnown {
     const ends = new Ends(reading)
     const lookup = new Lookup(ends, this.#source, apex, TIMES, MOST_READ)
     const types = typesAt(lookup, this.#options, name)
-    // What is fed goes when its feeder says so. The apex exists whatever happens.
+    // What is fed goes when its feeder says so. The apex exists whatever happens, and tells no reads on purpose: it has what the whole
+    // zone has, and each change there would end every proof that is kept. So one may lack a new type of the apex until its TTL ends.
     return { types, reads: name === apex ? NO_READS : reading.reads, until: isFed ? Number.POSITIVE_INFINITY : ends.first }
   }
 
@@ -118,20 +121,21 @@ class Ends implements Reading {
 
 /** The types that questions for the name get; undefined where it does not exist. */
 function typesAt(lookup: Lookup, standing: Standing, owner: string): readonly RRType[] | undefined {
-  const isZone = askedOf(standing, lookup.apex, { owner, type: 'SOA', now: 0, dnssecOk: true }).name === lookup.apex
   const asked = askedOf(standing, lookup.apex, { owner, type: 'A', now: 0, dnssecOk: true })
   const all = lookup.all(asked.name)
-  const types = lookup.isCut(asked.name) ? UNSURE : typesOf(lookup.services(asked.name), all)
-  if (!isZone) return types.length > 0 || exists(lookup, asked) ? types : undefined
-  // Beside an SOA there is no CNAME: NS would be denied with it, and such a proof is none (RFC 4035 §5.4).
-  const own = types.includes('CNAME') ? [...ADDRESSES, ...types.filter((type) => type !== 'CNAME')] : types
-  return [...own, 'SOA', ...(hasServers(lookup) ? (['NS'] as const) : [])]
+  const services = lookup.services(asked.name)
+  const ofName = isZone(lookup.apex, asked) ? ADDRESSES : isCircular(lookup, standing, owner) ? NO_TYPES : ALIAS
+  // Whether CNAMEs lead back is not known either where there is more on the way.
+  const types = lookup.hasCut ? UNSURE : typesOf(services, all, ofName)
+  if (!isZone(lookup.apex, asked)) return types.length > 0 || exists(lookup, asked) ? types : undefined
+  return [...types, 'SOA', ...(hasServers(lookup) ? (['NS'] as const) : [])]
 }
 
-function typesOf(services: readonly Service[], all: readonly Service[]): RRType[] {
+/** `ofName` is what is there where all services have the same host name. */
+function typesOf(services: readonly Service[], all: readonly Service[], ofName: readonly RRType[]): RRType[] {
   const kinds = new Set(services.map(({ host }) => host?.kind))
   const types: RRType[] = []
-  if (onlyName(services) !== undefined) types.push('CNAME')
+  if (onlyName(services) !== undefined) types.push(...ofName)
   else types.push(...(['A', 'AAAA'] as const).filter((type) => kinds.has(type) || kinds.has('name')))
   if (all.some(({ mail, host }) => mail && host !== undefined)) types.push('MX')
   if (kinds.has('A') || kinds.has('AAAA') || kinds.has('name')) types.push('SRV')

@@ -1,4 +1,14 @@
-import { type MaybePromise, type Query, type Reply, type ResourceRecord, type RRType, sameName, storeReads, typeNumber } from 'skein/plugin'
+import {
+  coveredType,
+  type MaybePromise,
+  originalTtlOf,
+  type Query,
+  type Reply,
+  type ResourceRecord,
+  type RRType,
+  sameName,
+  storeReads
+} from 'skein/plugin'
 
 /** What a look-up outside the zone came to. */
 export type OutsideAnswer =
@@ -21,8 +31,6 @@ interface Missed {
 const NOTHING_MISSED: readonly Missed[] = []
 const NO_READS: readonly number[] = []
 const NO_RECORDS: readonly ResourceRecord[] = []
-/** What every signature has: 18 octets before the signer's name. */
-const SIGNATURE_OCTETS = 18
 /** The bit of a header that says that the message was cut. */
 const TC = 0x0200
 const MAX_CNAMES = 8
@@ -126,7 +134,7 @@ export function readOutside(reply: Reply, name: string, type: RRType, ttl: numbe
 /** A set and its signatures: the TTL is never above the one that was signed (RFC 4035 §5.3.3). */
 function lasting(set: readonly ResourceRecord[], signatures: readonly ResourceRecord[], ttl: number): ResourceRecord[] {
   let least = ttl
-  for (const { rdata } of signatures) least = Math.min(least, Buffer.from(rdata as Uint8Array).readUInt32BE(4))
+  for (const signature of signatures) least = Math.min(least, originalTtlOf(signature)!)
   return [...set, ...signatures].map((record) => timed(record, least))
 }
 
@@ -135,10 +143,9 @@ function timed({ owner, type, rdata }: ResourceRecord, ttl: number): ResourceRec
   return { owner, type, ttl, rdata } as ResourceRecord
 }
 
-/** An RRSIG of these types: what it covers stands in the first two octets of its rdata (RFC 4034 §3.1). */
-function isSignatureOf({ type, rdata, class: klass = 'IN' }: ResourceRecord, covered: RRType): boolean {
-  if (type !== 'RRSIG' || klass !== 'IN' || !(rdata instanceof Uint8Array) || rdata.length < SIGNATURE_OCTETS) return false
-  return ((rdata[0]! << 8) | rdata[1]!) === typeNumber(covered)
+/** A signature over records of this type. */
+function isSignatureOf(record: ResourceRecord, covered: RRType): boolean {
+  return coveredType(record) === covered && (record.class ?? 'IN') === 'IN'
 }
 
 /** A record of class IN with rdata: what an upstream says in other classes, or in none, is not for our clients. */

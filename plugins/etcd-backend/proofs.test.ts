@@ -52,14 +52,17 @@ Object.assign(globalThis, {
 
 /** A record as text, of an RRSIG what it covers. */
 function covering(record: string): string {
-  return record.replace(/RRSIG \\# \d+ (....).*/s, (_, type: string) => `RRSIG ${type === '0001' ? 'A' : type === '0005' ? 'CNAME' : type}`)
+  return record.replace(/ RRSIG (\S+) .*/s, ' RRSIG $1')
 }
 
 type Services = Readonly<Record<string, unknown>>
 
 /** The answer to a question, `a.z A` with `+` for DO; an RRSIG is told by what it covers. */
 async function told(services: Services, question: string, options = ''): Promise<string> {
-  const byPath = Object.entries(services).map(([name, value]) => [`/skydns/z/${name.split('.').reverse().join('/')}`, value])
+  const byPath = Object.entries(services).map(([name, value]) => [
+    ['/skydns/z', ...name.split('.').reverse()].filter(Boolean).join('/'),
+    value
+  ])
   const server = await serverOf(`. {\n etcd z {\n store\n ${options}\n }\n world\n}`, {
     file: join(folder, 'Corefile'),
     services: Object.fromEntries(byPath)
@@ -80,6 +83,9 @@ describe('with DO a name that has a CNAME is never denied', () => {
     self: { host: 'self.z' },
     one: { host: 'two.z' },
     two: { host: 'one.z' },
+    enter: { host: 'one.z' },
+    far: { host: 'fails.z' },
+    home: { host: 'local.dns.z' },
     lost: { host: 'none.z' },
     gone: { host: 'gone.example' },
     fails: { host: 'fails.example' },
@@ -97,13 +103,19 @@ describe('with DO a name that has a CNAME is never denied', () => {
     ['same.z TXT', 'NOERROR | same.z. 3600 TXT "here"', 'NOERROR | same.z. 3600 TXT "here"'],
     ['same.z A', 'NOERROR | same.z. 3600 CNAME b.z. | b.z. 3600 A 192.0.2.1', 'NOERROR | same.z. 3600 CNAME b.z. | b.z. 3600 A 192.0.2.1'],
     ['same.z AAAA', 'NOERROR | SOA', 'NOERROR | same.z. 3600 CNAME b.z.'],
-    ['self.z A', 'NOERROR | SOA', 'NOERROR | self.z. 3600 CNAME self.z.'],
-    ['self.z LOC', 'NOERROR | SOA', 'NOERROR | self.z. 3600 CNAME self.z.'],
-    ['one.z A', 'NOERROR | SOA', 'NOERROR | one.z. 3600 CNAME two.z. | two.z. 3600 CNAME one.z.'],
+    ...['self.z A', 'self.z LOC', 'one.z A', 'two.z AAAA', 'one.z LOC'].map((question) => [question, 'NOERROR | SOA', 'NOERROR | SOA']),
+    ['self.z CNAME', 'NOERROR | self.z. 3600 CNAME self.z.', 'NOERROR | SOA'],
+    ['one.z CNAME', 'NOERROR | one.z. 3600 CNAME two.z.', 'NOERROR | SOA'],
+    ['enter.z A', 'NOERROR | SOA', 'NOERROR | enter.z. 3600 CNAME one.z.'],
+    ['enter.z CNAME', 'NOERROR | enter.z. 3600 CNAME one.z.', 'NOERROR | enter.z. 3600 CNAME one.z.'],
     ['lost.z A', 'NOERROR | SOA', 'NOERROR | lost.z. 3600 CNAME none.z.'],
     ['chain.z A', 'NOERROR | SOA', 'NOERROR | chain.z. 3600 CNAME lost.z. | lost.z. 3600 CNAME none.z.'],
     ['gone.z A', 'NOERROR | SOA', 'NOERROR | gone.z. 3600 CNAME gone.example.'],
-    ['fails.z A', 'SERVFAIL', 'NOERROR | fails.z. 3600 CNAME fails.example.'],
+    ['fails.z A', 'SERVFAIL', 'SERVFAIL'],
+    ['fails.z AAAA', 'SERVFAIL', 'SERVFAIL'],
+    ['fails.z LOC', 'NOERROR | SOA', 'NOERROR | fails.z. 3600 CNAME fails.example.'],
+    ['far.z A', 'SERVFAIL', 'SERVFAIL'],
+    ['home.z A', 'NOERROR | SOA', 'NOERROR | home.z. 3600 CNAME local.dns.z.'],
     ['both.z A', 'NOERROR | SOA', 'NOERROR | SOA'],
     ['*.any-of.w.z LOC', 'NOERROR | SOA', 'NOERROR | *.any-of.w.z. 3600 CNAME b.z.'],
     ['b.z LOC', 'NOERROR | SOA', 'NOERROR | SOA'],
@@ -112,16 +124,78 @@ describe('with DO a name that has a CNAME is never denied', () => {
     expect([await told(services, question), await told(services, `${question}+`)]).toEqual([without, withDo])
   })
 
-  test.each([
-    ['LOC', 'NOERROR | z. 3600 CNAME b.example.'],
-    ['NS', 'NOERROR | SOA'],
-    ['SOA', 'NOERROR | z. 3600 SOA']
-  ])('but for SOA and NS of the zone: %s', async (type, expected) => {
-    expect((await told({ a: { host: 'b.example' } }, `z ${type}+`)).replace(/SOA .*/, 'SOA')).toBe(expected)
-  })
-
   test('local.dns leads to where its name does', async () => {
     expect(await told(services, 'local.dns.z LOC+', 'local same.z')).toBe('NOERROR | local.dns.z. 3600 CNAME b.z.')
+  })
+})
+
+describe('with DO there is no CNAME at the apex', () => {
+  // Of what is below the apex the group leaves nothing there.
+  const leading = { '': { host: 'web.example', group: 'g' }, a: { host: 'z', port: 1, group: 'h' } }
+  const out = { '': { host: 'web.example', text: 'here', mail: true } }
+  const both = 'z. 60 A 192.0.2.9'
+  test.each<[string, Services, string, string, string, string?]>([
+    ['A', out, 'z A', 'z. 60 CNAME web.example. | web.example. 60 A 192.0.2.9', both],
+    ['AAAA', out, 'z AAAA', 'z. 3600 CNAME web.example.', 'SOA'],
+    ['CNAME', out, 'z CNAME', 'z. 3600 CNAME web.example.', 'SOA'],
+    ['LOC', out, 'z LOC', 'SOA', 'SOA'],
+    ['DNSKEY', out, 'z DNSKEY', 'SOA', 'SOA'],
+    ['NS', out, 'z NS', 'SOA', 'SOA'],
+    ['SOA', out, 'z SOA', 'z. 3600 SOA', 'z. 3600 SOA'],
+    ['TXT', out, 'z TXT', 'z. 3600 TXT "here"', 'z. 3600 TXT "here"'],
+    ['A of one name below it', { a: { host: 'web.example' } }, 'z A', 'z. 60 CNAME web.example. | web.example. 60 A 192.0.2.9', both],
+    ['A of a name within', { a: { host: 'b.z' }, 'x.b': { host: 'b.z' } }, 'z A', 'SOA', 'SOA'],
+    [
+      'A of a name that leads there',
+      leading,
+      'a.z A',
+      'a.z. 60 CNAME z. | z. 60 CNAME web.example. | web.example. 60 A 192.0.2.9',
+      'a.z. 60 CNAME z. | z. 60 A 192.0.2.9'
+    ],
+    [
+      'A of apex.dns',
+      { 'apex.dns': { host: 'web.example' } },
+      'z A',
+      'z. 60 CNAME web.example. | web.example. 60 A 192.0.2.9',
+      both,
+      'no_apex_fallback'
+    ],
+    ['LOC of apex.dns', { 'apex.dns': { host: 'web.example' } }, 'z LOC', 'SOA', 'SOA', 'no_apex_fallback'],
+    ['CNAME of apex.dns itself', { 'apex.dns': { host: 'web.example' } }, 'apex.dns.z LOC', 'SOA', 'apex.dns.z. 3600 CNAME web.example.'],
+    [
+      'A of a name that leads to apex.dns',
+      { 'apex.dns': { host: 'web.example' }, a: { host: 'z' } },
+      'a.z A',
+      'a.z. 60 CNAME z. | z. 60 A 192.0.2.9',
+      'a.z. 60 CNAME z. | z. 60 A 192.0.2.9',
+      'no_apex_fallback'
+    ],
+    ['LOC of local.dns that is the zone', out, 'local.dns.z LOC', 'SOA', 'SOA', 'local z'],
+    ['A of local.dns that is the zone', out, 'local.dns.z AAAA', 'local.dns.z. 3600 CNAME web.example.', 'SOA', 'local z']
+  ])('%s', async (_, services, question, without, withDo, options) => {
+    const tidy = (text: string): string => text.replace(/SOA .*/, 'SOA')
+    expect([tidy(await told(services, question, options)), tidy(await told(services, `${question}+`, options))]).toEqual([
+      `NOERROR | ${without}`,
+      `NOERROR | ${withDo}`
+    ])
+  })
+
+  test('what could not be looked up is no proof there either', async () => {
+    expect(await told({ '': { host: 'fails.example' } }, 'z A+')).toBe('SERVFAIL')
+  })
+
+  test('nor in the additional section', async () => {
+    const server = await serverOf('. {\n etcd z {\n store\n }\n world\n}', {
+      file: join(folder, 'Corefile'),
+      services: { '/skydns/z': leading[''], '/skydns/z/a': leading.a }
+    })
+    const additional = async (dnssecOk: boolean): Promise<readonly string[]> => (await server.ask('a.z SRV', { dnssecOk })).additional
+    const seen = [await additional(false), (await additional(true)).map(covering)]
+    await server.stop()
+    expect(seen).toEqual([
+      ['z. 3600 CNAME web.example.', 'web.example. 60 A 192.0.2.9'],
+      ['web.example. 60 A 192.0.2.9', 'web.example. 60 RRSIG A']
+    ])
   })
 })
 

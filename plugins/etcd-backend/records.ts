@@ -1,5 +1,5 @@
 /** SRV, MX, NS, TXT, SOA out of services. Pure functions. */
-import { isWithin, labelsOf, nameOfLabels, type ResourceRecord, withTtl } from 'skein/plugin'
+import { coveredType, isWithin, labelsOf, nameOfLabels, type ResourceRecord, withTtl } from 'skein/plugin'
 import { addressPath } from './address.js'
 import { allDiffer, lowestOf, withOriginal } from './group.js'
 import { type Lookup, labelsOfKey } from './lookup.js'
@@ -171,9 +171,8 @@ function shownRdata({ rdata }: ResourceRecord): string {
 export function oneTtl(records: readonly ResourceRecord[]): readonly ResourceRecord[] {
   if (records.length < 2) return records
   const lowest = new Map<string, number>()
-  // Signatures of one name are of several sets: what one covers stands first in its rdata.
-  const set = ({ owner, type, rdata }: ResourceRecord): string =>
-    type === 'RRSIG' && rdata instanceof Uint8Array ? `${owner} ${type} ${rdata[0]} ${rdata[1]}` : `${owner} ${type}`
+  // Signatures of one name are of several sets.
+  const set = (record: ResourceRecord): string => `${record.owner} ${record.type} ${coveredType(record) ?? ''}`
   for (const record of records) lowest.set(set(record), Math.min(lowest.get(set(record)) ?? Number.POSITIVE_INFINITY, record.ttl))
   return records.map((record) => (record.ttl === lowest.get(set(record)) ? record : withTtl(record, lowest.get(set(record))!)))
 }
