@@ -76,7 +76,7 @@ export interface BenchChain {
   stop(): Promise<void>
 }
 
-/** Starts the chain of a Corefile, as {@link readCorefile} gives it, over the store of `folder`. */
+/** Starts the chain of a Corefile, as `readCorefile` gives it, over the store of `folder`. */
 export async function startChain(corefile: string, folder: string): Promise<BenchChain> {
   const places = { port: 0, metricsPort: await freePort(), apiPort: await freePort(), upstreamPort: await freePort() }
   const file = join(folder, 'Corefile')

@@ -83,16 +83,6 @@ export const TOLD: readonly Told[] = [
     swapped: ['FORMERR rd']
   },
   {
-    first: 'any',
-    second: 'dnssec',
-    others: ['etcd'],
-    options: { any: '' },
-    behaviour: 'what stands for ANY is not signed: `any refuse` is for signed zones, or `order any after dnssec`',
-    asked: [signed('one.skydns.test. ANY')],
-    outcome: ['NOERROR aa rd 8482 "ANY obsoleted" "See RFC 8482"'],
-    swapped: ['NOERROR aa rd 8482 "ANY obsoleted" "See RFC 8482" 8482 RRSIG HINFO']
-  },
-  {
     first: 'loadbalance',
     second: 'cache',
     others: ['etcd'],

@@ -43,7 +43,7 @@ function speaker(name: string, network: string): Promise<ListeningStandIn> {
 function corefile({ first, second, others = [], options = {} }: Pair, stub: string, nameserver: string, swapped: boolean): string {
   const used = new Set<Layer>([first, second, ...others])
   const directives: Record<Layer, string> = {
-    any: `any ${options.any ?? 'refuse'}`,
+    any: 'any refuse',
     loadbalance: 'loadbalance',
     cache: 'cache',
     stub: options.stub === undefined ? 'stub skydns.test {\nstore\n}' : `stub {\n${options.stub.replace('STUB', stub)}\n}`,

@@ -1,4 +1,4 @@
-import { type Plugin, zoneCuts } from 'skein/plugin'
+import { type Plugin, signsReplies, zoneCuts } from 'skein/plugin'
 import { checkKept, loadZones, makeKeys } from './key-files.js'
 import { telling } from './numbers.js'
 import { readOptions, schema } from './options.js'
@@ -38,6 +38,7 @@ export default {
         if (zones.length === 0) host.log.info('signs nothing: there is no key, and none is made for the root')
         const cuts = zones.map(({ apex, ds }) => ({ apex, ds }))
         host.offer(zoneCuts, () => cuts)
+        host.offer(signsReplies, (query, reply) => signer.sign(query, reply))
         stopTelling = await telling(signer.numbers, host)
       },
       refreshed: () => signer.refreshed(),

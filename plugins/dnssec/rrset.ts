@@ -1,5 +1,5 @@
 /** RRsets out of the sections of a reply, and what is signed of one (RFC 4034 §3.1.8.1). */
-import { canonicalRdata, nameOctets, type ResourceRecord, typeName, typeNumber } from 'skein/plugin'
+import { canonicalRdata, nameOctets, type ResourceRecord, sameName, typeNumber } from 'skein/plugin'
 
 const NO_RECORDS: readonly ResourceRecord[] = []
 
@@ -15,25 +15,45 @@ export interface RRset {
   readonly originalTtl: number
 }
 
+/** So many records are compared with each other sooner than a map of them is made. */
+const FEW = 8
+
 /** The RRsets of a section in the order in which they begin, and the signatures among its records. */
 export function rrsetsOf(section: readonly ResourceRecord[]): {
   readonly sets: readonly RRset[]
   readonly signatures: readonly ResourceRecord[]
 } {
   if (section.length === 1 && section[0]!.type !== 'RRSIG') return { sets: [rrsetOf(section)], signatures: NO_RECORDS }
-  const sets = new Map<string, ResourceRecord[]>()
+  const sets: ResourceRecord[][] = []
+  const byKey = section.length > FEW ? new Map<string, ResourceRecord[]>() : undefined
   const signatures: ResourceRecord[] = []
   for (const record of section) {
     if (record.type === 'RRSIG') {
       signatures.push(record)
       continue
     }
-    const key = `${record.type} ${record.class ?? 'IN'} ${record.owner.toLowerCase()}`
-    const set = sets.get(key)
-    if (set === undefined) sets.set(key, [record])
-    else set.push(record)
+    const set = byKey === undefined ? sets.find(([first]) => isOfSameSet(first!, record)) : byKey.get(keyOf(record))
+    if (set !== undefined) {
+      set.push(record)
+      continue
+    }
+    const made = [record]
+    sets.push(made)
+    byKey?.set(keyOf(record), made)
   }
-  return { sets: Array.from(sets.values(), rrsetOf), signatures }
+  return { sets: sets.map(rrsetOf), signatures }
+}
+
+function isOfSameSet(one: ResourceRecord, other: ResourceRecord): boolean {
+  return one.type === other.type && classOf(one) === classOf(other) && sameName(one.owner, other.owner)
+}
+
+function keyOf(record: ResourceRecord): string {
+  return `${record.type} ${classOf(record)} ${record.owner.toLowerCase()}`
+}
+
+function classOf({ class: klass = 'IN' }: ResourceRecord): string {
+  return klass
 }
 
 /** The RRset that these records are. */
@@ -46,11 +66,6 @@ export function rrsetOf(records: readonly ResourceRecord[]): RRset {
     originalTtl = Math.min(originalTtl, record.originalTtl ?? record.ttl)
   }
   return { owner: first!.owner.toLowerCase(), type: typeNumber(first!.type)!, records, ttl, originalTtl }
-}
-
-/** The type that a signature is for. */
-export function coveredType({ rdata }: ResourceRecord): string | undefined {
-  return rdata instanceof Uint8Array && rdata.length > 2 ? typeName((rdata[0]! << 8) | rdata[1]!) : undefined
 }
 
 /** Whether the leftmost label is `*`: signatures of such a name would hold for every name beside it (RFC 4034 §3.1.3). */

@@ -1,8 +1,8 @@
 /** A reply with the signatures of what is a signed zone's own. */
-import { andThen, isPromiseLike, type MaybePromise, type ResourceRecord, withTtl } from 'skein/plugin'
+import { andThen, coveredType, isPromiseLike, type MaybePromise, type ResourceRecord, withTtl } from 'skein/plugin'
 import { allHere } from './all-here.js'
 import type { Counts } from './numbers.js'
-import { coveredType, isWildcardOwner, type RRset, rrsetsOf } from './rrset.js'
+import { isWildcardOwner, type RRset, rrsetsOf } from './rrset.js'
 import { MOST_TTL, type Signatures } from './signatures.js'
 import type { SignedZone } from './zone.js'
 
