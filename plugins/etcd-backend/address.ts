@@ -22,7 +22,7 @@ interface Wanted {
   readonly name: string
   readonly owner: string
   readonly type: AddressType
-  /** Where proofs are wanted, which names others answer for: CNAMEs count then that lead to nothing. */
+  /** Where proofs are wanted, the zones and which names others answer for: CNAMEs count then that lead to nothing. */
   readonly whole: Standing | undefined
 }
 
@@ -51,7 +51,7 @@ function follow(lookup: Lookup, outside: Outside, { name, owner, type, whole }: 
   }
   const path = [...seen, name]
   const alias = aliasOf(services, owner)
-  if (alias === undefined || (whole !== undefined && isZone(lookup.apex, { name, owner }))) {
+  if (alias === undefined || (whole !== undefined && isZone(whole, { name, owner }))) {
     return flattened(lookup, outside, services, owner, type, path)
   }
   if (whole !== undefined && isCircular(lookup, whole, owner)) return NOTHING
@@ -71,7 +71,7 @@ function leadsTo(
   path: readonly string[]
 ): { path: Path; standsAlone: boolean } {
   if (isWithin(owner, lookup.apex)) {
-    const name = whole === undefined ? owner : standIn(whole, lookup.apex, owner)
+    const name = whole === undefined ? owner : standIn(whole, owner)
     return { path: follow(lookup, outside, { name, owner, type, whole }, path), standsAlone: false }
   }
   const answer = outside.find(owner, type)

@@ -4,6 +4,7 @@ import { type Asked, type Standing, standIn } from './asked.js'
 import { lowestOriginal, lowestTtl, withOriginal } from './group.js'
 import type { Lookup } from './lookup.js'
 import type { Host, Service } from './service.js'
+import { apexOf } from './zone.js'
 
 /** How many CNAMEs are followed. */
 export const MAX_CNAMES = 8
@@ -38,8 +39,9 @@ export function onlyName(services: readonly Service[]): string | undefined {
   return only
 }
 
-/** Whether the zone's own records stand there: no CNAME is beside them that anybody could prove (RFC 1034 §3.6.2). */
-export function isZone(apex: string, { name, owner }: Pick<Asked, 'name' | 'owner'>): boolean {
+/** Whether a zone's own records stand there: no CNAME is beside them that anybody could prove (RFC 1034 §3.6.2). */
+export function isZone({ zones }: Standing, { name, owner }: Pick<Asked, 'name' | 'owner'>): boolean {
+  const apex = apexOf(zones, owner)
   return owner === apex || name === apex
 }
 
@@ -47,8 +49,8 @@ export function isZone(apex: string, { name, owner }: Pick<Asked, 'name' | 'owne
 export function isCircular(lookup: Lookup, standing: Standing, owner: string): boolean {
   let at = owner
   for (let cnames = 0; cnames < MAX_CNAMES; cnames++) {
-    const name = standIn(standing, lookup.apex, at)
-    if (isZone(lookup.apex, { name, owner: at }) || !lookup.mayLook(name)) return false
+    const name = standIn(standing, at)
+    if (isZone(standing, { name, owner: at }) || !lookup.mayLook(name)) return false
     const target = onlyName(lookup.services(name))
     if (target === undefined || !isWithin(target, lookup.apex)) return false
     if (target === owner) return true

@@ -30,7 +30,7 @@ export function answerParts(lookup: Lookup, outside: Outside, rules: Rules, aske
   }
   const { answer, additional, failed } = aliasInstead(byType(lookup, outside, rules, asked), lookup, rules, asked)
   if (answer.length > 0) {
-    const beside = asked.dnssecOk ? additional.filter(({ type, owner }) => type !== 'CNAME' || owner !== lookup.apex) : additional
+    const beside = asked.dnssecOk ? additional.filter(({ type, owner }) => type !== 'CNAME' || !rules.zones.includes(owner)) : additional
     return { aa: true, ra: true, answer: levelled(answer, rules.ttl), additional: beside, why: 'found' }
   }
   if (failed) {
@@ -87,7 +87,7 @@ function aliasInstead(found: Records, lookup: Lookup, standing: Standing, asked:
 
 /** Whether a name has no CNAME, whatever its services say: of the zone itself none could be proved, and what leads back is none. */
 function isBare(lookup: Lookup, standing: Standing, asked: Asked): boolean {
-  return isZone(lookup.apex, asked) || isCircular(lookup, standing, asked.owner)
+  return isZone(standing, asked) || isCircular(lookup, standing, asked.owner)
 }
 
 function byType(lookup: Lookup, outside: Outside, rules: Rules, asked: Asked): Records {

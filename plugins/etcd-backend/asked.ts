@@ -1,6 +1,6 @@
 import { isWithin, type RRType } from 'skein/plugin'
 import type { Options } from './options.js'
-import { below } from './zone.js'
+import { apexOf, below } from './zone.js'
 
 /** One question in one zone. */
 export interface Asked {
@@ -17,11 +17,12 @@ export interface Asked {
   readonly lower?: string | undefined
 }
 
-/** Which names others answer for. */
-export type Standing = Pick<Options, 'local' | 'apexAlone'>
+/** The zones, and which names others answer for. */
+export type Standing = Pick<Options, 'zones' | 'local' | 'apexAlone'>
 
 /** The name that answers for an owner: `apex.dns` for the apex where that is configured, and for `local.dns` the name that is. */
-export function standIn({ local, apexAlone }: Standing, apex: string, owner: string): string {
+export function standIn({ zones, local, apexAlone }: Standing, owner: string, apex = apexOf(zones, owner)): string {
+  if (apex === undefined) return owner
   if (apexAlone && owner === apex) return below('apex.dns', apex)
   return local !== undefined && isWithin(local, apex) && owner === below('local.dns', apex) ? local : owner
 }
@@ -30,7 +31,7 @@ export function standIn({ local, apexAlone }: Standing, apex: string, owner: str
 export function askedOf(standing: Standing, apex: string, question: Pick<Asked, 'owner' | 'type' | 'now' | 'dnssecOk'>): Asked {
   const { owner, type, now, dnssecOk } = question
   const isOwn = owner === apex && (type === 'SOA' || type === 'NS')
-  const asked = { name: isOwn ? owner : standIn(standing, apex, owner), owner, type, now, dnssecOk }
+  const asked = { name: isOwn ? owner : standIn(standing, owner, apex), owner, type, now, dnssecOk }
   // What is above a name that exists does so too.
   const { local } = standing
   return local !== undefined && isWithin(local, apex) && owner === below('dns', apex) ? { ...asked, lower: local } : asked

@@ -16,6 +16,7 @@ import { Lookup } from './lookup.js'
 import { KnownNames, MOST_READ } from './names.js'
 import { Outside, type OutsideAnswer } from './outside.js'
 import { SoaRecords } from './soa.js'
+import { apexOf } from './zone.js'
 
 type Services = Readonly<Record<string, unknown>>
 
@@ -275,7 +276,11 @@ test('nothing is left out that a question would get, and what does not exist is 
     only = pick(['in.example', 'a.z', 'local.dns.z'])
     const services = Object.fromEntries(Array.from({ length: 1 + below(8) }, () => [nameOf(), below(20) === 0 ? 'bad' : service()]))
     const store = storeOf(services)
-    const standing = { local: pick([undefined, 'a.z.', 'b.a.z.', 'z.']), apexAlone: below(4) === 0 }
+    const standing = {
+      zones: pick([['z.'], ['z.', 'a.z.']]),
+      local: pick([undefined, 'a.z.', 'b.a.z.', 'z.']),
+      apexAlone: below(4) === 0
+    }
     const { names } = namesIn(store, standing)
     for (let i = 0; i < 12; i++) {
       const owner = i === 0 ? 'z.' : i === 1 ? 'local.dns.z.' : `${nameOf()}.z.`
@@ -311,17 +316,18 @@ function contradicts(names: KnownNames, answer: readonly ResourceRecord[], owner
   if (answer.some((record) => isFrom(record) && !isKnown(record.owner, record.type))) return true
   const end = answer.findLast((record) => record.type === 'CNAME')?.rdata
   if (end === undefined) return answer.length === 0 && isKnown(owner, 'CNAME')
-  // The CNAMEs of A are followed to their end, and at that is what a question for it gets.
-  if (type !== 'A' || !isWithin(end as string, 'z.')) return false
+  // The CNAMEs of A are followed to their end in the zone, and at that is what a question for it gets.
+  if (type !== 'A' || !isWithin(end as string, apexOf(names.zones, owner)!)) return false
   return isKnown(end as string, 'CNAME')
 }
 
 function answered(store: MemoryStore, standing: Standing, owner: string, type: RRType, dnssecOk: boolean): ReplyParts {
   const source = { path: ['skydns'], bad: () => {}, cut: () => {} }
-  const lookup = new Lookup(readingOf(store), source, 'z.', { ttl: 3600, now: 0, leaseTtl: () => 0 })
+  const apex = apexOf(standing.zones, owner)!
+  const lookup = new Lookup(readingOf(store), source, apex, { ttl: 3600, now: 0, leaseTtl: () => 0 })
   const soa = new SoaRecords({ minTtl: 60, hostmaster: undefined })
   const rules: Rules = { ttl: 3600, priority: 10, soa, skipped: () => {}, ...standing }
-  const asked = askedOf(standing, 'z.', { owner, type, now: 0, dnssecOk })
+  const asked = askedOf(standing, apex, { owner, type, now: 0, dnssecOk })
   return answerParts(lookup, new Outside(new Map(Object.entries(WORLD))), rules, asked)
 }
 

@@ -6,7 +6,7 @@ import { askedOf, type Standing } from './asked.js'
 import { Lookup, type Source } from './lookup.js'
 import type { Options } from './options.js'
 import type { Service, Times } from './service.js'
-import { below, isReverse } from './zone.js'
+import { apexOf, below, isReverse } from './zone.js'
 
 /** How many keys are read for one name: of what is at a name with more, more is told than may be there. */
 export const MOST_READ = 256
@@ -21,7 +21,7 @@ const NO_TYPES: readonly RRType[] = []
 const TIMES: Times = { ttl: 1, now: 0, leaseTtl: () => 1 }
 const NO_READS: readonly number[] = []
 
-type NamesOptions = Standing & Pick<Options, 'zones' | 'fallthrough' | 'path'>
+type NamesOptions = Standing & Pick<Options, 'fallthrough' | 'path'>
 
 interface Remembered extends KnownName {
   /** On the wall clock, in milliseconds: a key that it rests on ends then. */
@@ -76,8 +76,7 @@ export class KnownNames implements NamesKnown {
   }
 
   #apexOf(name: string): string {
-    let best: string | undefined
-    for (const zone of this.#options.zones) if (isWithin(name, zone) && (best === undefined || zone.length > best.length)) best = zone
+    const best = apexOf(this.#options.zones, name)
     if (best === undefined) throw new Error(`${name} is in none of the zones ${this.#options.zones.join(', ')}`)
     return best
   }
@@ -124,10 +123,10 @@ function typesAt(lookup: Lookup, standing: Standing, owner: string): readonly RR
   const asked = askedOf(standing, lookup.apex, { owner, type: 'A', now: 0, dnssecOk: true })
   const all = lookup.all(asked.name)
   const services = lookup.services(asked.name)
-  const ofName = isZone(lookup.apex, asked) ? ADDRESSES : isCircular(lookup, standing, owner) ? NO_TYPES : ALIAS
+  const ofName = isZone(standing, asked) ? ADDRESSES : isCircular(lookup, standing, owner) ? NO_TYPES : ALIAS
   // Whether CNAMEs lead back is not known either where there is more on the way.
   const types = lookup.hasCut ? UNSURE : typesOf(services, all, ofName)
-  if (!isZone(lookup.apex, asked)) return types.length > 0 || exists(lookup, asked) ? types : undefined
+  if (!isZone(standing, asked)) return types.length > 0 || exists(lookup, asked) ? types : undefined
   return [...types, 'SOA', ...(hasServers(lookup) ? (['NS'] as const) : [])]
 }
 

@@ -180,6 +180,16 @@ describe('with DO there is no CNAME at the apex', () => {
     ])
   })
 
+  test('nor of a zone within the zone', async () => {
+    const server = await serverOf('. {\n etcd z y.z {\n store\n }\n world\n}', {
+      file: join(folder, 'Corefile'),
+      services: { '/skydns/z/y': { host: 'web.example' }, '/skydns/z/a': { host: 'y.z' } }
+    })
+    const { answer } = await server.ask('a.z A', { dnssecOk: true })
+    await server.stop()
+    expect(answer).toEqual(['a.z. 60 CNAME y.z.', 'y.z. 60 A 192.0.2.9'])
+  })
+
   test('what could not be looked up is no proof there either', async () => {
     expect(await told({ '': { host: 'fails.example' } }, 'z A+')).toBe('SERVFAIL')
   })
