@@ -30,8 +30,8 @@ export interface Judged {
 }
 
 const LOOPBACK = '127.0.0.1'
-// DS of a deep name has Unbound ask for NS of each label above, one after another.
-const TRIES = 8
+// For the DS of a name of twenty labels Unbound asks two hundred questions, one after another.
+const TRIES = 12
 /** A bit of the header. */
 const CD = 0x10
 

@@ -89,7 +89,7 @@ export const tree: readonly TreeService[] = [
   // 255 octets, and 253: no name fits right behind them.
   { at: [LONG, LONG, LONG, 'm'.repeat(49)], service: { host: '10.0.10.2' } },
   { at: [LONG, LONG, LONG, 'n'.repeat(47)], service: { host: '10.0.10.3' } },
-  { at: Array.from({ length: 40 }, (_, i) => 'abcdefghij'[i % 10]!), service: { host: '10.0.11.1' } },
+  { at: Array.from({ length: 20 }, (_, i) => 'abcdefghij'[i % 10]!), service: { host: '10.0.11.1' } },
   ...Array.from({ length: 60 }, (_, i) => ({
     at: [`h${i % 6}`, `r${Math.floor(i / 6) % 5}`, i % 2 === 0 ? 'east' : 'west'],
     service: { host: i % 3 === 0 ? `2001:db8:1::${i}` : `10.1.0.${i}`, port: 1000 + i, ...(i % 4 === 0 && { text: `number ${i}` }) }
