@@ -15,6 +15,8 @@ export default {
     for (const key of loaded.zones.flatMap(({ keys }) => keys))
       if (key.isWeak)
         host.log.warn(`${key.name} is of an algorithm with SHA-1, which many validators do not take: roll to one of algorithm 13`)
+    if (loaded.zones.length + loaded.keyless.length === 0)
+      host.log.warn('signs nothing: no key is made for the root, expected zones after the directive, as in dnssec example.org')
     const made = (): Signer => new Signer(loaded.zones, { ...options, clock: host.clock, random: host.random }, host)
     let signer = made()
     let releaseKeys: (() => Promise<void>) | undefined
@@ -35,7 +37,6 @@ export default {
           signer = made()
         }
         const { zones } = loaded
-        if (zones.length === 0) host.log.info('signs nothing: there is no key, and none is made for the root')
         const cuts = zones.map(({ apex, ds }) => ({ apex, ds }))
         host.offer(zoneCuts, () => cuts)
         host.offer(signsReplies, (query, reply) => signer.sign(query, reply))

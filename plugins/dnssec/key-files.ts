@@ -50,7 +50,7 @@ async function keysOfFolder({ folder, folderAt, ...options }: Options, host: Hos
   const keys: ZoneKey[] = []
   for (const zone of foldersZones(options)) {
     const bases = keyPairNames(names, zone)
-    if (bases.length === 0) checkHalves(names, zone, folder, folderAt)
+    checkHalves(names, zone, folder, folderAt)
     for (const base of bases) {
       const path = join(folder, base)
       const key = await readKey(path, host, folderAt)
@@ -68,9 +68,10 @@ function checkNsec3({ zone, name, algorithm, mnemonic }: ZoneKey, at: Directive)
     at.fail(`the key ${name} is of ${mnemonic}, which does not go with nsec3: expected nsec, or a key of another algorithm`)
 }
 
-/** A new key would not be the one that the parent zone points to: whoever has lost half of that is to know. */
+/** A new key, and the others alone, may not be what the parent zone points to: whoever has lost half of a pair is to know. */
 function checkHalves(names: readonly string[], zone: string, folder: string, at: Directive): void {
-  const halves = names.filter((name) => name.endsWith('.key'))
+  const all = new Set(names)
+  const halves = names.filter((name) => name.endsWith('.key') && !all.has(name.replace(/key$/, 'private')))
   const [base] = keyPairNames([...halves, ...halves.map((name) => name.replace(/key$/, 'private'))], zone)
   if (base !== undefined) at.fail(`there is ${join(folder, base)}.key without its .private, expected both or neither`)
 }
@@ -101,7 +102,9 @@ export async function makeKeys({ keyless, zones }: Loaded, options: Options, hos
 export function checkKept({ keyless }: Loaded, { folderAt, folder }: Options): void {
   const [zone] = keyless
   if (zone !== undefined)
-    folderAt.fail(`the key of ${zone} is gone from ${folder}: expected it there, or a start of the whole server, which makes another`)
+    folderAt.fail(
+      `the key of ${zone} is gone from ${folder}: expected it there; a start of the whole server makes another, which the DS at the parent is not of`
+    )
 }
 
 async function makeMissing(zone: string, folder: string, at: Directive, host: Host): Promise<void> {

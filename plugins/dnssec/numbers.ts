@@ -38,9 +38,9 @@ export class Numbers {
     return this.#counts.map((counts) => ({ labels: [`dns://${counts.server}`, ...type], value: value(counts) }))
   }
 
-  /** The signatures that are kept, which belong to all places; told once. */
+  /** The signatures that are kept, which belong to all places; told once, and not before somebody has asked at one. */
   entries(): MetricSample[] {
-    return [{ labels: [`dns://${this.#counts[0]?.server ?? ''}`, 'signature'], value: this.#size() }]
+    return this.#counts.slice(0, 1).map(({ server }) => ({ labels: [`dns://${server}`, 'signature'], value: this.#size() }))
   }
 }
 

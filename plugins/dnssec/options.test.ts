@@ -39,6 +39,8 @@ beforeAll(async () => {
   half('key', org, 'mixed', 'Kmixed')
   half('private', second, 'mixed', 'Kmixed')
   half('key', org, 'alone')
+  half('key', org, 'beside')
+  for (const ending of ['key', 'private'] as const) half(ending, second, 'beside')
   for (const place of ['bad-key', 'bad-private', 'no-format', 'foreign'])
     for (const ending of ['key', 'private'] as const) half(ending, org, place)
   damage(`bad-key/${org}.key`, 'example.org. IN A 192.0.2.1\n')
@@ -95,6 +97,7 @@ describe('a dnssec that is wrong is told with its place', () => {
     [inBlock('keys bad-key'), 'Corefile:3: dnssec: keys: bad-key/ORG.key: has "A", expected a DNSKEY of class IN'],
     [inBlock('keys no-format'), 'Corefile:3: dnssec: keys: no-format/ORG.private: has no line Private-key-format:'],
     [inBlock('keys alone'), 'Corefile:3: dnssec: keys: there is alone/ORG.key without its .private, expected both or neither'],
+    [inBlock('keys beside'), 'Corefile:3: dnssec: keys: there is beside/ORG.key without its .private, expected both or neither'],
     [
       inBlock('keys foreign'),
       'Corefile:3: dnssec: keys: the key "foreign/ORG" is for example.com., expected one for example.org., as its name has it'
@@ -217,9 +220,9 @@ describe('keys of a folder', () => {
   })
 })
 
-test('where there is no zone but the root, nothing is signed, and a line says so', async () => {
+test('where there is no zone but the root, nothing is signed, and a warning says so', async () => {
   expect(await logOf('. {\ndnssec\nwhoami\n}')).toEqual([
-    '[INFO] plugin/dnssec: signs nothing: there is no key, and none is made for the root'
+    '[WARNING] plugin/dnssec: signs nothing: no key is made for the root, expected zones after the directive, as in dnssec example.org'
   ])
   expect(await signedBy('. {\ndnssec\nwhoami\n}')).toEqual([])
   expect(readdirSync(folder)).not.toContain('keys')

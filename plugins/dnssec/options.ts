@@ -19,7 +19,7 @@ export interface Options {
   readonly verified: number
 }
 
-const FOLDER = 'keys'
+const FOLDER = './keys'
 const MAX_CAPACITY = 1_000_000
 
 /** What the directive `dnssec` takes. */

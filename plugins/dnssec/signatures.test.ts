@@ -258,7 +258,7 @@ describe('signing', () => {
   })
 })
 
-test('what two server blocks count at one endpoint is told in one sample', async () => {
+test('what two server blocks count at one endpoint is told in one sample, and nothing before somebody asks', async () => {
   const block = (zone: string): string =>
     `${zone} {\nprometheus localhost:0\ndnssec skydns.local {\nkeys ${one.path}\n}\netcd skydns.local {\nstore\n}\n}\n`
   const services = MemoryStore.of({
@@ -266,6 +266,7 @@ test('what two server blocks count at one endpoint is told in one sample', async
     '/skydns/local/skydns/a/web': { host: '192.0.2.1' }
   })
   server = await serverOf(`${block('skydns.local')}${block('a.skydns.local')}`, { services })
+  expect(await server.metricsText()).not.toMatch(/^\w+_dnssec_/m)
   for (const name of ['web', 'web.a']) await judged(server, one.keys, `${name}.skydns.local. A`)
   const lines = (await server.metricsText()).split('\n').filter((line) => /^\w+_dnssec_/.test(line))
   expect(lines.map((line) => line.replace(/\{.*\}/, ''))).toEqual([
