@@ -11,10 +11,10 @@ import {
 } from 'skein/plugin'
 import { Names } from './names.js'
 import { type Counts, Numbers } from './numbers.js'
+import { Prover, type Unsigned } from './prover.js'
 import { isWildcardOwner, type RRset } from './rrset.js'
 import { Signatures, type SignaturesParts, SigningProblem } from './signatures.js'
 import { type Sections, signedSections } from './signed.js'
-import { Preparing, type Unsigned } from './unsigned.js'
 import type { SignedZone } from './zone.js'
 import { Zones } from './zones.js'
 
@@ -29,14 +29,14 @@ const RCODE = 0xf
 export class Signer {
   readonly #names: Names
   readonly #zones: Zones
-  readonly #preparing: Preparing
+  readonly #prover: Prover
   readonly #signatures: Signatures
   readonly numbers: Numbers
 
   constructor(zones: readonly SignedZone[], parts: SignaturesParts, host: Host) {
     this.#names = new Names(host)
     this.#zones = new Zones(zones, this.#names)
-    this.#preparing = new Preparing(this.#zones, this.#names)
+    this.#prover = new Prover(this.#zones, this.#names)
     this.#signatures = new Signatures(parts)
     this.numbers = new Numbers(() => this.#signatures.size)
   }
@@ -103,7 +103,7 @@ export class Signer {
   #made(query: Query, zone: SignedZone, reply: Reply, next: Next): MaybePromise<Reply> {
     if (typeof reply === 'symbol' || (reply.rcode !== 'NOERROR' && reply.rcode !== 'NXDOMAIN')) return reply
     const isAtCut = reply.answer.length === 0 && query.question.qtype === DS && this.#names.cutAbove(zone, query.qname) !== undefined
-    const unsigned = isAtCut ? this.#preparing.atCut(query, zone, next) : this.#preparing.of(query, zone, reply, next)
+    const unsigned = isAtCut ? this.#prover.atCut(query, zone, next) : this.#prover.unsigned(query, zone, reply, next)
     if (unsigned === undefined) return reply
     const made = isPromiseLike(unsigned)
       ? unsigned.then((late) => this.#signed(query, zone, reply, late))

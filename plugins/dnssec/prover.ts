@@ -27,8 +27,8 @@ export interface Unsigned {
   readonly cut?: string
 }
 
-/** Decides it, for the zones of one server block. What it throws, or rejects with, is a SigningProblem. */
-export class Preparing {
+/** Decides that, for the zones of one server block, and proves what is not there. What it throws, or rejects with, is a SigningProblem. */
+export class Prover {
   readonly #zones: Zones
   readonly #names: Names
 
@@ -38,7 +38,7 @@ export class Preparing {
   }
 
   /** Of a reply with NOERROR or NXDOMAIN to a query in a zone; undefined where it is somebody else's, and stays as it is. */
-  of(query: Query, zone: SignedZone, reply: Message, next: Next): MaybePromise<Unsigned> | undefined {
+  unsigned(query: Query, zone: SignedZone, reply: Message, next: Next): MaybePromise<Unsigned> | undefined {
     const sections = this.#ownSections(reply)
     const rcode = reply.rcode as 'NOERROR' | 'NXDOMAIN'
     const isOurs = (reply.flags & AA) !== 0 || reply.origin?.kind === 'store'
