@@ -115,6 +115,16 @@ describe('list', { timeout: 30_000 }, () => {
     expect((await skein(['keys', 'list', 'a.test', '-folder', 'broken'], cwd)).code).toBe(0)
   })
 
+  test.each([[['split.test']], [[]]])('has no DS of a ZSK where the KSK beside it has lost a half: %j', async (zones) => {
+    const folder = `half${zones.length}`
+    const [ksk] = (await keys('generate', 'split.test', '-ksk', '-folder', folder)).split('\n')
+    await keys('generate', 'split.test', '-zsk', '-folder', folder)
+    rmSync(join(cwd, folder, `${ksk}.private`))
+    const { code, out, err } = await skein(['keys', 'ds', ...zones, '-folder', folder], cwd)
+    const problem = `there is ${folder}/${ksk}.key without its .private, expected both or neither`
+    expect([code, out, err]).toEqual([1, '', `skein: ${problem}\n`])
+  })
+
   test.skipIf(process.getuid?.() !== 0)('says that a private key is not for this user', async () => {
     const base = (await keys('generate', 'mine.test', '-folder', 'mine')).split('\n')[0]!
     for (const path of [cwd, join(cwd, 'mine')]) chmodSync(path, 0o755)
@@ -141,6 +151,7 @@ describe('a call that is wrong is told in one line', () => {
     ['ds a -folder nothere', 1, /^cannot read nothere: there is no such folder: name the folder of the keys with -folder$/],
     ['ds a -folder empty', 1, /^there is no key pair of a\. in empty$/],
     ['ds none.key', 1, /^cannot read keys\/none\.key: there is no such file$/],
+    ['list a -folder empty', 1, /^there is no key pair of a\. in empty$/],
     ['list a b', 2, /^keys list: expected one zone at most, not "b"$/],
     ['list -folder file', 1, /^cannot read file: .*: name the folder of the keys with -folder$/]
   ])('%s', async (line, code, says) => {

@@ -81,14 +81,28 @@ function printDs({ flags, words }: Arguments): void {
 
 /** The keys of these zones, or of all where none is named, that their parents are to have a DS of. */
 function keysForParents(folder: string, zones: readonly string[]): Dnskey[] {
-  const all = wholePairs(namesIn(folder)).map((base) => publicKeyAt(join(folder, base)))
+  const names = namesIn(folder)
+  checkHalves(names, folder, zones)
+  const all = wholePairs(names).map((base) => publicKeyAt(join(folder, base)))
   const wanted = zones.length > 0 ? [...new Set(zones)] : [...new Set(all.map(({ zone }) => zone))]
   return wanted.flatMap((zone) => {
     const own = all.filter((key) => key.zone === zone)
-    if (own.length === 0) throw new KeyProblem(`there is no key pair of ${zone} in ${oneLine(folder)}`)
+    if (own.length === 0) throw noPair(zone, folder)
     const withSep = own.filter(({ isSep }) => isSep)
     return withSep.length > 0 ? withSep : own
   })
+}
+
+function noPair(zone: string, folder: string): KeyProblem {
+  return new KeyProblem(`there is no key pair of ${zone} in ${oneLine(folder)}`)
+}
+
+/** The server refuses half a pair, and the DS of the keys beside it may be of a ZSK. */
+function checkHalves(names: readonly string[], folder: string, zones: readonly string[]): void {
+  const all = new Set(names)
+  const isOfThese = (base: string): boolean => zones.length === 0 || zones.includes(zoneOfName(base)!)
+  const half = basesIn(names).find((base) => all.has(`${base}.key`) && !all.has(`${base}.private`) && isOfThese(base))
+  if (half !== undefined) throw new KeyProblem(`there is ${oneLine(join(folder, half))}.key without its .private, expected both or neither`)
 }
 
 function list({ flags, words }: Arguments): void {
@@ -96,6 +110,7 @@ function list({ flags, words }: Arguments): void {
   const zone = words[0] === undefined ? undefined : readZone(words[0])
   const folder = folderOf(flags)
   const bases = basesIn(namesIn(folder)).filter((base) => zone === undefined || zoneOfName(base) === zone)
+  if (zone !== undefined && bases.length === 0) throw noPair(zone, folder)
   const found: { key: Dnskey; file: string }[] = []
   for (const base of bases) {
     const file = join(folder, base)
