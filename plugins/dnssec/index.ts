@@ -37,6 +37,7 @@ export default {
           signer = made()
         }
         const { zones } = loaded
+        for (const { apex, keys } of zones) host.log.info(`signs ${apex} with ${keys.map(({ name }) => name).join(', ')}`)
         const cuts = zones.map(({ apex, ds }) => ({ apex, ds }))
         host.offer(zoneCuts, () => cuts)
         host.offer(signsReplies, (query, reply) => signer.sign(query, reply))

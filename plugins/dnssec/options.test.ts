@@ -169,8 +169,16 @@ describe('a key pair is named', () => {
 async function logOf(corefile: string): Promise<readonly string[]> {
   const server = await serverOf(corefile, { file })
   await server.stop()
-  return server.log.lines
+  return server.log.lines.filter((line) => !line.includes('plugin/dnssec: signs example.'))
 }
+
+test('the log says at each start which keys sign', async () => {
+  const server = await serverOf('. {\ndnssec example.org {\nkeys .\n}\nwhoami\n}', { file })
+  await server.stop()
+  expect(server.log.lines).toEqual([
+    expect.stringMatching(/^\[INFO\] plugin\/dnssec: signs example\.org\. with Kexample\.org\.\+013\+\d{5}, Kexample\.org\.\+013\+\d{5}$/)
+  ])
+})
 
 describe('keys of a folder', () => {
   test('sign the zones of their names, where those are ZONES', async () => {
