@@ -14,7 +14,6 @@ import { ownFolder, removeFolders } from './worker-scene.js'
 
 afterAll(() => {
   removeFolders()
-  folder.remove()
 })
 
 /** Writes a configuration into a folder of its own; gives that. */

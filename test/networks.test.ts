@@ -2,10 +2,11 @@
 
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { BUILT_IN } from '../src/chain/order.js'
 import type { Plugin } from '../src/plugin.js'
 import { type FakeUpstream, fakeUpstream, MemoryStore, replyTo, serverOf } from '../src/testing.js'
+import { temporaryFolder } from './processes.js'
 import { root } from './rules/source-file.js'
 
 const open: { stop(): Promise<void> }[] = []
@@ -30,7 +31,12 @@ interface Case {
   /** What a client sees of a name in the network, and of one beside it. */
   readonly within: string
   readonly beside: string
+  /** What is asked for; A where left out. */
+  readonly type?: string
 }
+
+const keys = temporaryFolder()
+afterAll(() => keys.remove())
 
 const store = 'store\napi off'
 /** By plugin, option and argument. */
@@ -40,6 +46,13 @@ const cases: Readonly<Record<string, Case>> = {
     block: (to) => `cache {\ndisable success example.org ${network}\n}\nforward . ${to}`,
     within: 'NOERROR twice',
     beside: 'NOERROR once'
+  },
+  // It refuses a type that proofs alone have.
+  'dnssec ZONES': {
+    block: () => `dnssec example.org ${network} {\nkeys ${keys.path}\n}`,
+    type: 'TYPE128',
+    within: 'FORMERR never',
+    beside: 'REFUSED never'
   },
   'etcd-backend ZONES': { block: () => `etcd example.org ${network} {\n${store}\n}`, within: 'NXDOMAIN never', beside: 'REFUSED never' },
   'etcd-backend fallthrough ZONES': {
@@ -57,21 +70,21 @@ const cases: Readonly<Record<string, Case>> = {
 }
 
 /** What comes of asking twice, and how often the upstream was asked. */
-async function outcome(block: string, fake: FakeUpstream, name: string): Promise<string> {
+async function outcome(block: string, fake: FakeUpstream, name: string, type = 'A'): Promise<string> {
   const server = await serverOf(`. {\n${block}\n}`, { services: new MemoryStore() })
   const before = fake.asked.length
-  await server.ask(`${name} A`)
-  const { rcode } = await server.ask(`${name} A`)
+  await server.ask(`${name} ${type}`)
+  const { rcode } = await server.ask(`${name} ${type}`)
   await server.stop()
   return `${rcode} ${['never', 'once', 'twice'][fake.asked.length - before]}`
 }
 
 describe('a network stands for all of its reverse zones', () => {
-  test.each(Object.entries(cases))('%s', async (_argument, { block, within, beside }) => {
+  test.each(Object.entries(cases))('%s', async (_argument, { block, within, beside, type }) => {
     const fake = await upstream()
     const text = block(`127.0.0.1:${fake.port}`)
     const told: string[] = []
-    for (const name of [...inside, ...outside]) told.push(`${name} ${await outcome(text, fake, name)}`)
+    for (const name of [...inside, ...outside]) told.push(`${name} ${await outcome(text, fake, name, type)}`)
     expect(told).toEqual([...inside.map((name) => `${name} ${within}`), ...outside.map((name) => `${name} ${beside}`)])
   })
 
