@@ -208,6 +208,16 @@ describe('keys of a folder', () => {
     expect(readdirSync(join(folder, 'made/here')).sort()).toEqual(files)
   })
 
+  test('are made too where a private half has lost its other one, and a warning says so', async () => {
+    const base = join('lost', await keyIn('lost', 'example.org'))
+    rmSync(join(folder, `${base}.key`))
+    const told = await logOf('. {\ndnssec example.org {\nkeys lost\n}\nwhoami\n}')
+    expect(told).toEqual([
+      `[WARNING] plugin/dnssec: there is ${base}.private without its .key: it signs nothing, and example.org. gets another key`,
+      expect.stringMatching(/^\[INFO\] plugin\/dnssec: made the key lost\/Kexample\.org\./)
+    ])
+  })
+
   test('are made once for a zone of two server blocks, which both sign with it', async () => {
     const block = (port: number, denial: string): string => `.:${port} {\ndnssec example.org {\nkeys both\ndenial ${denial}\n}\nwhoami\n}\n`
     expect(await logOf(block(1053, 'nsec') + block(1054, 'nsec3'))).toHaveLength(1)

@@ -54,8 +54,10 @@ export class Prover {
     if (soa === undefined) return this.#nothing(query, zone, next, rcode)
     const last = this.#zones.of(name, asked)
     if (last === undefined || this.#zones.cutFrom(last, name, asked) !== undefined) return { rcode, sections, reads: NO_READS }
-    if (isSoaOf(soa, last))
-      return this.#denied(query, { ...this.#isThere(last, name, rcode), asked, ttl: negativeTtl(soa) }, sections, next)
+    if (isSoaOf(soa, last)) {
+      const isThere = this.#isThere(last, name, rcode)
+      return this.#denied(query, { zone: last, name, isThere, asked, ttl: negativeTtl(soa) }, sections, next)
+    }
     const child = soa.owner.toLowerCase()
     if (isWithin(child, last.apex) && isWithin(name, child)) return { rcode, sections, reads: NO_READS, cut: child }
     throw new SigningProblem(`the SOA record is that of ${child}, and not of ${last.apex}: is that served as a zone of its own?`)
@@ -96,10 +98,11 @@ export class Prover {
 
   /** That the name does not have what was asked for, or does not exist, where the reply has no SOA, or records that may not be signed. */
   #nothing(query: Query, zone: SignedZone, next: Next, rcode: 'NOERROR' | 'NXDOMAIN' = 'NOERROR'): MaybePromise<Unsigned> {
-    const { qname, question } = query
-    return andThen(soaOf(query, zone, next), (soa) =>
-      this.#denied(query, { ...this.#isThere(zone, qname, rcode), asked: question.qtype, ttl: soa.ttl }, negative([soa]).sections, next)
-    )
+    const { qname: name, question } = query
+    return andThen(soaOf(query, zone, next), (soa) => {
+      const isThere = this.#isThere(zone, name, rcode)
+      return this.#denied(query, { zone, name, isThere, asked: question.qtype, ttl: soa.ttl }, negative([soa]).sections, next)
+    })
   }
 
   /** The NSEC record of a name, which was asked for. */
@@ -112,18 +115,20 @@ export class Prover {
   }
 
   /** An apex exists, and so does what is above a cut, whoever says what. */
-  #isThere(zone: SignedZone, name: string, rcode: string): Pick<Denied, 'zone' | 'name' | 'isThere'> {
-    return { zone, name, isThere: rcode === 'NOERROR' || name === zone.apex || this.#names.isAboveCut(zone, name) }
+  #isThere(zone: SignedZone, name: string, rcode: string): boolean {
+    return rcode === 'NOERROR' || name === zone.apex || this.#names.isAboveCut(zone, name)
   }
 
   #denied(query: Query, denied: Denied, sections: Sections, next: Next): MaybePromise<Unsigned> {
     const { zone, isThere } = denied
-    const isTold = !isThere && (zone.denial === 'nsec3' || query.compactOk)
-    return andThen(this.#proof(query, denied, next), ({ records, reads }) => ({
-      rcode: isTold ? 'NXDOMAIN' : 'NOERROR',
-      sections: { ...sections, authority: [...sections.authority, ...records] },
+    const { answer, authority, additional } = sections
+    const rcode = !isThere && (zone.denial === 'nsec3' || query.compactOk) ? 'NXDOMAIN' : 'NOERROR'
+    const told = ({ records, reads }: Proof): Unsigned => ({
+      rcode,
+      sections: { answer, authority: [...authority, ...records], additional },
       reads
-    }))
+    })
+    return andThen(this.#proof(query, denied, next), told)
   }
 
   #proof(query: Query, denied: Denied, next: Next): MaybePromise<Proof> {

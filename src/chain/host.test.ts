@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -58,8 +59,11 @@ describe('what a plugin is lent', () => {
 
   test.each([
     ['gone', 'Corefile:3: hosts: cannot read gone: there is no such file'],
-    ['.', 'Corefile:3: hosts: cannot read .: it is a folder']
+    ['.', 'Corefile:3: hosts: cannot read .: it is a folder'],
+    ['pipe', 'Corefile:3: hosts: cannot read pipe: it is no regular file'],
+    ['/dev/zero', 'Corefile:3: hosts: cannot read /dev/zero: it is no regular file']
   ])('a file that cannot be read is an error with file and line: %s', async (path, message) => {
+    if (path === 'pipe') execFileSync('mkfifo', [join(folder, path)])
     await expect(hostOf(scope(), 'hosts', 3).readFile(path)).rejects.toMatchObject({ code: 'SKEIN_CONFIG', message })
   })
 

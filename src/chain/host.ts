@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { ConfigError, type Directive } from '../corefile/directive.js'
 import { reasonOf } from '../corefile/outside.js'
@@ -56,7 +56,7 @@ export class PluginHost implements Host {
 
   async readFile(path: string): Promise<Buffer> {
     try {
-      const octets = await readFile(this.resolvePath(path))
+      const octets = await readRegular(this.resolvePath(path))
       this.#scope.noteFile({ path: this.resolvePath(path), hash: hashOf(octets), directive: this.#directive })
       return octets
     } catch (error) {
@@ -116,10 +116,17 @@ export function hashOf(octets: Uint8Array): string {
   return createHash('sha256').update(octets).digest('hex')
 }
 
+/** Reads a file. What is none is not opened: a pipe on which nobody writes would keep the process from starting, and from ending too. */
+async function readRegular(path: string): Promise<Buffer> {
+  const found = await stat(path)
+  if (!found.isFile() && !found.isDirectory()) throw Object.assign(new Error('it is no regular file'), { code: 'EINVAL' })
+  return readFile(path)
+}
+
 /** The hash of what is at a path now: of a file's contents, or a folder's names; undefined where nothing can be read there. */
 export async function hashAt(path: string): Promise<string | undefined> {
   try {
-    return hashOf(await readFile(path))
+    return hashOf(await readRegular(path))
   } catch {
     // It is a folder, or cannot be read; both is told by what comes of this.
     return namesIn(path).then(
