@@ -1,12 +1,12 @@
 /** From a question to the records that answer it: SkyDNS's rules, type by type. */
-import { type ReplyParts, type ResourceRecord, withTtl } from 'skein/plugin'
+import { isWithin, type ReplyParts, type ResourceRecord, withTtl } from 'skein/plugin'
 import { addressPath } from './address.js'
 import { aliasOf, isCircular, isZone, onlyName } from './alias.js'
-import type { Asked, Standing } from './asked.js'
+import { type Asked, type Standing, standIn } from './asked.js'
 import { distinct, lowestTtl } from './group.js'
 import { type Lookup, MOST_KEYS } from './lookup.js'
 import type { Outside } from './outside.js'
-import { distinctRecords, mxRecords, nsRecords, srvRecords, type Targets, txtRecords } from './records.js'
+import { distinctRecords, mxRecords, nsRecords, oneTtl, srvRecords, type Targets, txtRecords } from './records.js'
 import type { Service } from './service.js'
 import type { SoaRecords } from './soa.js'
 
@@ -30,7 +30,7 @@ export function answerParts(lookup: Lookup, outside: Outside, rules: Rules, aske
   }
   const { answer, additional, failed } = aliasInstead(byType(lookup, outside, rules, asked), lookup, rules, asked)
   if (answer.length > 0) {
-    const beside = asked.dnssecOk ? additional.filter(({ type, owner }) => type !== 'CNAME' || !rules.zones.includes(owner)) : additional
+    const beside = asked.dnssecOk && additional.length > 0 ? wholeSets(lookup, outside, rules, additional) : additional
     return { aa: true, ra: true, answer: levelled(answer, rules.ttl), additional: beside, why: 'found' }
   }
   if (failed) {
@@ -50,6 +50,23 @@ export function answerParts(lookup: Lookup, outside: Outside, rules: Rules, aske
     }
   }
   return nothing(lookup.apex, rules, asked.now, exists(lookup, asked))
+}
+
+/**
+ * The addresses beside an answer as whoever asks for their names gets them: where they are signed a set has to be whole, and a service
+ * may be one of several at a name. Never a CNAME at an apex.
+ */
+function wholeSets(lookup: Lookup, outside: Outside, standing: Standing, additional: readonly ResourceRecord[]): readonly ResourceRecord[] {
+  const isOwn = ({ owner }: ResourceRecord): boolean => isWithin(owner, lookup.apex)
+  const records = additional.filter((record) => !isOwn(record))
+  for (const owner of new Set(additional.filter(isOwn).map((record) => record.owner))) {
+    for (const type of ['A', 'AAAA'] as const) {
+      const path = addressPath(lookup, outside, standIn(standing, owner), type, owner, standing)
+      for (const record of path.records) records.push(record)
+    }
+  }
+  const isFit = ({ type, owner }: ResourceRecord): boolean => type !== 'CNAME' || !standing.zones.includes(owner)
+  return oneTtl(distinctRecords(records.filter(isFit)))
 }
 
 /** The SOA of a zone, as the answer. */

@@ -204,8 +204,32 @@ describe('with DO there is no CNAME at the apex', () => {
     await server.stop()
     expect(seen).toEqual([
       ['z. 3600 CNAME web.example.', 'web.example. 60 A 192.0.2.9'],
-      ['web.example. 60 A 192.0.2.9', 'web.example. 60 RRSIG A']
+      ['web.example. 60 A 192.0.2.9', 'web.example. 60 RRSIG A', 'z. 60 A 192.0.2.9']
     ])
+  })
+})
+
+describe('with DO the addresses beside an answer are whole sets, as whoever asks for their names gets them', () => {
+  const services = {
+    '/skydns/z/strip/1': { host: '192.0.2.1', targetstrip: 1 },
+    '/skydns/z/strip/2': { host: '192.0.2.2', targetstrip: 1 },
+    '/skydns/z/p': { host: '192.0.2.3' },
+    '/skydns/z/p/q': { host: '192.0.2.4' },
+    '/skydns/z/dns/a': { host: '192.0.2.5', targetstrip: 2 }
+  }
+  test.each([
+    ['1.strip.z SRV', ['strip.z. 3600 A 192.0.2.1'], ['strip.z. 3600 A 192.0.2.1', 'strip.z. 3600 A 192.0.2.2']],
+    [
+      'p.z SRV',
+      ['p.z. 3600 A 192.0.2.3', 'q.p.z. 3600 A 192.0.2.4'],
+      ['p.z. 3600 A 192.0.2.3', 'p.z. 3600 A 192.0.2.4', 'q.p.z. 3600 A 192.0.2.4']
+    ]
+  ])('%s', async (question, without, withDo) => {
+    const server = await serverOf('. {\n etcd z {\n store\n }\n}', { services })
+    const additional = async (dnssecOk: boolean): Promise<string[]> => [...(await server.ask(question, { dnssecOk })).additional].toSorted()
+    const seen = [await additional(false), await additional(true)]
+    await server.stop()
+    expect(seen).toEqual([without, withDo])
   })
 })
 
