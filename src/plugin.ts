@@ -16,7 +16,7 @@ import type { Store, StoreChange, StoreOptions, StoreTrace } from './store/inter
 export { ConfigError, type Directive, type Place, shown } from './corefile/directive.js'
 export type { Config, Schema } from './corefile/schema.js'
 export { type DigestType, Dnskey } from './dnssec/dnskey.js'
-export { generateKeyPair, type KeyTexts, keyPairNames, readKeyPair } from './dnssec/key-file.js'
+export { generateKeyPair, halfPairNames, type KeyTexts, keyPairNames, readKeyPair } from './dnssec/key-file.js'
 export { makeKeyFile } from './dnssec/key-folder.js'
 export { KeyProblem } from './dnssec/key-problem.js'
 export { ZoneKey } from './dnssec/zone-key.js'

@@ -4,6 +4,7 @@ import {
   ConfigError,
   type Directive,
   type Host,
+  halfPairNames,
   KeyProblem,
   keyPairNames,
   type MaybePromise,
@@ -70,19 +71,8 @@ function checkNsec3({ zone, name, algorithm, mnemonic }: ZoneKey, at: Directive)
 
 /** A new key, and the others alone, may not be what the parent zone points to: whoever has lost half of a pair is to know. */
 function checkHalves(names: readonly string[], zone: string, folder: string, at: Directive): void {
-  const [base] = halvesOf(names, zone, '.key')
+  const [base] = halfPairNames(names, '.key', zone)
   if (base !== undefined) at.fail(`there is ${join(folder, base)}.key without its .private, expected both or neither`)
-}
-
-/** The bases of a zone's files with this ending. */
-function halvesOf(names: readonly string[], zone: string, ending: '.key' | '.private'): string[] {
-  const all = new Set(names)
-  const other = ending === '.key' ? '.private' : '.key'
-  const bases = names.filter((name) => name.endsWith(ending)).map((name) => name.slice(0, -ending.length))
-  return keyPairNames(
-    bases.filter((base) => !all.has(base + other)).flatMap((base) => [`${base}.key`, `${base}.private`]),
-    zone
-  )
 }
 
 /**
@@ -121,7 +111,7 @@ async function makeMissing(zone: string, folder: string, at: Directive, host: Ho
   const names = await host.readFolder(folder)
   if (keyPairNames(names, zone).length > 0) return
   // What a start that was killed leaves behind must not keep the next one from starting; it may be all that is left of a key in use, too.
-  for (const base of halvesOf(names, zone, '.private'))
+  for (const base of halfPairNames(names, '.private', zone))
     host.log.warn(`there is ${join(folder, base)}.private without its .key: it signs nothing, and ${zone} gets another key`)
   const made = await makeKeyFile(host.resolvePath(folder), zone).catch((error: unknown) => failAt(at, error))
   const base = join(folder, made)

@@ -129,12 +129,24 @@ function dateOf(time: number): string {
   return `${day} ${month} ${String(Number(date)).padStart(2)} ${clock} ${year}`
 }
 
-/** Of the names in a folder, the bases of the key pairs of a zone of which both files are there. */
-export function keyPairNames(names: readonly string[], zone: string): string[] {
+/** Of the names in a folder, the bases of the key pairs, of a zone where one is given, of which both files are there. */
+export function keyPairNames(names: readonly string[], zone?: string): string[] {
   const all = new Set(names)
-  const apex = canonicalName(zone)
-  const bases = names.filter((name) => name.endsWith('.private')).map(baseOf)
-  return bases.filter((base) => all.has(`${base}.key`) && zoneOfName(base) === apex)
+  return basesWith(names, '.private', zone).filter((base) => all.has(`${base}.key`))
+}
+
+/** The same of those of which the file with this ending is there, and the other one is not. */
+export function halfPairNames(names: readonly string[], ending: '.key' | '.private', zone?: string): string[] {
+  const all = new Set(names)
+  const other = ending === '.key' ? '.private' : '.key'
+  return basesWith(names, ending, zone).filter((base) => !all.has(base + other))
+}
+
+function basesWith(names: readonly string[], ending: '.key' | '.private', zone: string | undefined): string[] {
+  const apex = zone === undefined ? undefined : canonicalName(zone)
+  const isMeant = (named: string | undefined): boolean => named !== undefined && (apex === undefined || named === apex)
+  const bases = names.filter((name) => name.endsWith(ending)).map(baseOf)
+  return bases.filter((base) => isMeant(zoneOfName(base)))
 }
 
 /** The zone of a key pair by the name of its files: BIND writes `%XX` for odd octets, ldns what a master file has. Undefined where it is no such name. */

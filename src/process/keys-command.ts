@@ -4,7 +4,7 @@ import { basename, join } from 'node:path'
 import { reasonOf } from '../corefile/outside.js'
 import { algorithmToMake } from '../dnssec/algorithms.js'
 import type { DigestType, Dnskey } from '../dnssec/dnskey.js'
-import { baseOf, readDnskey, readKeyPair, zoneOfName } from '../dnssec/key-file.js'
+import { baseOf, halfPairNames, keyPairNames, readDnskey, readKeyPair, zoneOfName } from '../dnssec/key-file.js'
 import { makeKey } from '../dnssec/key-folder.js'
 import { KeyProblem } from '../dnssec/key-problem.js'
 import { canonicalName, RecordError } from '../message/name.js'
@@ -83,7 +83,7 @@ function printDs({ flags, words }: Arguments): void {
 function keysForParents(folder: string, zones: readonly string[]): Dnskey[] {
   const names = namesIn(folder)
   checkHalves(names, folder, zones)
-  const all = wholePairs(names).map((base) => publicKeyAt(join(folder, base)))
+  const all = keyPairNames(names).map((base) => publicKeyAt(join(folder, base)))
   const wanted = zones.length > 0 ? [...new Set(zones)] : [...new Set(all.map(({ zone }) => zone))]
   return wanted.flatMap((zone) => {
     const own = all.filter((key) => key.zone === zone)
@@ -99,9 +99,7 @@ function noPair(zone: string, folder: string): KeyProblem {
 
 /** The server refuses half a pair, and the DS of the keys beside it may be of a ZSK. */
 function checkHalves(names: readonly string[], folder: string, zones: readonly string[]): void {
-  const all = new Set(names)
-  const isOfThese = (base: string): boolean => zones.length === 0 || zones.includes(zoneOfName(base)!)
-  const half = basesIn(names).find((base) => all.has(`${base}.key`) && !all.has(`${base}.private`) && isOfThese(base))
+  const half = halfPairNames(names, '.key').find((base) => zones.length === 0 || zones.includes(zoneOfName(base)!))
   if (half !== undefined) throw new KeyProblem(`there is ${oneLine(join(folder, half))}.key without its .private, expected both or neither`)
 }
 
@@ -167,10 +165,6 @@ function namesIn(folder: string): string[] {
 function basesIn(names: readonly string[]): string[] {
   const bases = names.filter((name) => /\.(key|private)$/.test(name)).map(baseOf)
   return [...new Set(bases)].filter((base) => zoneOfName(base) !== undefined)
-}
-
-function wholePairs(names: readonly string[]): string[] {
-  return basesIn(names).filter((base) => names.includes(`${base}.key`) && names.includes(`${base}.private`))
 }
 
 /** Where a file is: in the folder of the keys where its name alone is given, and it is not in this one. */
