@@ -1,7 +1,6 @@
 /** What the chain behind is asked for where nobody tells it: the questions are ours, on behalf of a query. */
-import { andThen, type MaybePromise, type Next, type Query, type Reply, type ResourceRecord, sameName } from 'skein/plugin'
+import { andThen, type KnownName, type MaybePromise, type Next, type Query, type Reply, type ResourceRecord, sameName } from 'skein/plugin'
 import { ANY_TYPES } from './denial.js'
-import type { Known } from './names.js'
 import { SigningProblem } from './signatures.js'
 import type { SignedZone } from './zone.js'
 
@@ -27,7 +26,7 @@ export function negativeTtl({ ttl, rdata }: ResourceRecord): number {
 }
 
 /** Whether a name exists. */
-export function asksFor(query: Query, name: string, next: Next): MaybePromise<Known> {
+export function asksFor(query: Query, name: string, next: Next): MaybePromise<KnownName> {
   return andThen(next(query.with({ qname: name, qtype: 'A' })), (reply) => {
     const { rcode, origin } = answered(reply, `whether ${name} exists`)
     return { types: rcode === 'NXDOMAIN' ? undefined : ANY_TYPES, reads: origin?.reads ?? [] }

@@ -1,6 +1,6 @@
 /** Proofs that something is not there: the records that go with a negative answer, not yet signed. */
-import { andThen, type MaybePromise, type ResourceRecord, type RRType, typeNumber } from 'skein/plugin'
-import { ancestors, type Known, type Names } from './names.js'
+import { andThen, type KnownName, type MaybePromise, type ResourceRecord, type RRType, typeNumber } from 'skein/plugin'
+import { ancestors, type Names } from './names.js'
 import { nsecRecord } from './nsec.js'
 import { coveringNsec3, keptHashOf, matchingNsec3 } from './nsec3.js'
 import { SigningProblem } from './signatures.js'
@@ -26,7 +26,7 @@ export interface Denied {
 }
 
 /** Finds out of a name of which nobody tells whether it exists. */
-export type Ask = (name: string) => MaybePromise<Known>
+type Ask = (name: string) => MaybePromise<KnownName>
 
 const NS = 2
 const SOA = 6

@@ -4,23 +4,15 @@ import {
   blockServed,
   type Host,
   isWithin,
+  type KnownName,
   type NamesKnown,
   namesKnown,
   parentName,
-  type RRType,
   type ZoneCut,
   zoneCuts,
   zonesServed
 } from 'skein/plugin'
 import type { SignedZone } from './zone.js'
-
-/** A name as a proof has it. */
-export interface Known {
-  /** Undefined where it does not exist. */
-  readonly types: readonly RRType[] | undefined
-  /** What of the store that rests on. */
-  readonly reads: readonly number[]
-}
 
 const NO_READS: readonly number[] = []
 const NO_CUTS: readonly ZoneCut[] = []
@@ -44,7 +36,7 @@ export class Names {
   }
 
   /** What is known of a name in a zone; undefined where nobody offers to tell, so that the chain has to be asked. Throws as who answers does. */
-  at(zone: SignedZone, name: string): Known | undefined {
+  at(zone: SignedZone, name: string): KnownName | undefined {
     const cut = this.cutsIn(zone).find(({ apex }) => apex === name)
     if (cut !== undefined) return { types: cut.ds.length > 0 ? ['NS', 'DS'] : ['NS'], reads: NO_READS }
     const known = this.#answeringFor(name)?.at(name)
@@ -56,12 +48,14 @@ export class Names {
   cutsIn(zone: SignedZone): readonly ZoneCut[] {
     this.#settle()
     if (this.#cuts.length === 0) return NO_CUTS
-    const said = this.#cuts.map((list) => list())
-    if (said.some((list, index) => list !== this.#said[index])) this.#byZone.clear()
-    this.#said = said
+    // Asked for each RRset, and mostly nothing has changed.
+    if (this.#cuts.some((list, index) => list() !== this.#said[index])) {
+      this.#said = this.#cuts.map((list) => list())
+      this.#byZone.clear()
+    }
     let cuts = this.#byZone.get(zone)
     if (cuts === undefined) {
-      cuts = within(zone.apex, said.flat())
+      cuts = within(zone.apex, this.#said.flat())
       this.#byZone.set(zone, cuts)
     }
     return cuts

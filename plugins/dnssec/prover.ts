@@ -47,7 +47,7 @@ export class Prover {
     const asked = query.question.qtype
     const { name, isAnswered } = endOf(query, sections.answer)
     const soa = sections.authority.find(({ type }) => type === 'SOA')
-    if (asked === NSEC && zone.denial === 'nsec' && !isAnswered) return this.#nsec(query, zone, rcode === 'NOERROR', next)
+    if (asked === NSEC && zone.denial === 'nsec' && !isAnswered) return this.#nsec(query, zone, rcode, next)
     if (isAnswered) return { rcode, sections, reads: NO_READS }
     // Whoever asks follows a CNAME to its end by himself.
     if (soa === undefined && sections.answer.length > 0) return { rcode, sections, reads: NO_READS }
@@ -106,10 +106,11 @@ export class Prover {
   }
 
   /** The NSEC record of a name, which was asked for. */
-  #nsec(query: Query, zone: SignedZone, isThere: boolean, next: Next): MaybePromise<Unsigned> {
+  #nsec(query: Query, zone: SignedZone, rcode: string, next: Next): MaybePromise<Unsigned> {
+    const { qname: name } = query
     return andThen(soaOf(query, zone, next), ({ ttl }) => {
-      const there = isThere || this.#names.isAboveCut(zone, query.qname)
-      const { records, reads } = compactProof(this.#names, { zone, name: query.qname, isThere: there, asked: 0, ttl })
+      const isThere = this.#isThere(zone, name, rcode)
+      const { records, reads } = compactProof(this.#names, { zone, name, isThere, asked: 0, ttl })
       return { rcode: 'NOERROR', sections: { answer: records, authority: NO_RECORDS, additional: NO_RECORDS }, reads }
     })
   }

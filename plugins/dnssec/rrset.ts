@@ -57,7 +57,7 @@ function classOf({ class: klass = 'IN' }: ResourceRecord): string {
 }
 
 /** The RRset that these records are. */
-export function rrsetOf(records: readonly ResourceRecord[]): RRset {
+function rrsetOf(records: readonly ResourceRecord[]): RRset {
   const [first] = records
   let { ttl, originalTtl = ttl } = first!
   for (let i = 1; i < records.length; i++) {

@@ -17,7 +17,7 @@ export interface Sections {
 const MOST_ADDITIONAL = 100
 
 /** Which zone an RRset is signed by: undefined where it is somebody else's, or stands at or below a cut. */
-export type ZoneOf = (rrset: RRset) => SignedZone | undefined
+type ZoneOf = (rrset: RRset) => SignedZone | undefined
 
 /** Signs the sections. Throws, or rejects with, a SigningProblem. */
 export function signedSections(sections: Sections, zoneOf: ZoneOf, signatures: Signatures, counts: Counts): MaybePromise<Sections> {
