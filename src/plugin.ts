@@ -25,6 +25,7 @@ export { HTTP_ADDRESS, type HttpPlace, httpPlace } from './http/place.js'
 export { ipv4Octets, ipv4Text, ipv6Octets, ipv6Text } from './message/address.js'
 export { base32Hex } from './message/base32.js'
 export { canonicalRdata } from './message/canonical.js'
+export { endOfChain } from './message/cname-chain.js'
 export type { ExtendedError, Message, Origin } from './message/message.js'
 export {
   canonicalName,

@@ -1,4 +1,4 @@
-import { isWithin, type Message, type Query, type ResourceRecord, sameName } from 'skein/plugin'
+import { endOfChain, isWithin, type Message, type Query, type ResourceRecord } from 'skein/plugin'
 
 /**
  * What a reply is to a cache:
@@ -12,8 +12,6 @@ export type Kind = 'success' | 'denial' | 'failure' | 'fleeting' | 'nothing'
 
 /** The bit of a header that says that the message was cut. */
 const TC = 0x0200
-/** Longer chains are no answer that anybody follows. */
-const MOST_CNAMES = 16
 /** Why there is a failure that says nothing of the next time: the server goes, or a key cannot sign. */
 const PASSING: ReadonlySet<string | undefined> = new Set(['stopping', 'signing-failed'])
 
@@ -48,21 +46,4 @@ function denial(query: Query, reply: Message, name: string): Kind {
 /** The SOA in the authority section. */
 export function soaOf({ authority }: Message): ResourceRecord | undefined {
   return authority.find(({ type }) => type === 'SOA')
-}
-
-/** Where the CNAMEs from the name asked for lead, and whether there are records of the type asked for; undefined for too many. */
-function endOfChain({ qname, qtype }: Query, answer: readonly ResourceRecord[]): { name: string; isAnswered: boolean } | undefined {
-  let name = qname
-  for (let cnames = 0; cnames <= MOST_CNAMES; cnames++) {
-    let alias: string | undefined
-    for (const { owner, type, rdata } of answer) {
-      if (type !== qtype && type !== 'CNAME') continue
-      if (!sameName(owner, name)) continue
-      if (type === qtype) return { name, isAnswered: true }
-      if (typeof rdata === 'string') alias = rdata
-    }
-    if (alias === undefined) return { name, isAnswered: false }
-    name = alias.toLowerCase()
-  }
-  return undefined
 }

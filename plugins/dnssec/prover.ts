@@ -1,5 +1,15 @@
 /** What of a reply is to be signed, with the proof that it needs. */
-import { andThen, isWithin, type MaybePromise, type Message, type Next, type Query, type ResourceRecord, sameName } from 'skein/plugin'
+import {
+  andThen,
+  endOfChain,
+  isWithin,
+  type MaybePromise,
+  type Message,
+  type Next,
+  type Query,
+  type ResourceRecord,
+  sameName
+} from 'skein/plugin'
 import { asksFor, asksForCut, isSoaOf, negativeTtl, soaOf } from './ask.js'
 import { compactProof, cutProof, type Denied, type Proof, whiteLies } from './denial.js'
 import type { Names } from './names.js'
@@ -13,7 +23,6 @@ const DS = 43
 const NSEC = 47
 /** A bit of a header. */
 const AA = 0x0400
-const MOST_CNAMES = 16
 const NO_RECORDS: readonly ResourceRecord[] = []
 const NO_READS: readonly number[] = []
 
@@ -45,7 +54,8 @@ export class Prover {
     if (!isOurs) return rcode === 'NOERROR' && sections.answer.length === 0 ? this.#referral(query, zone, sections, next) : undefined
     if (isWildcardOwner(query.qname) && rcode === 'NOERROR') return this.#nothing(query, zone, next)
     const asked = query.question.qtype
-    const { name, isAnswered } = endOf(query, sections.answer)
+    // More CNAMEs than anybody follows prove nothing.
+    const { name, isAnswered } = endOfChain(query, sections.answer) ?? { name: query.qname, isAnswered: true }
     const soa = sections.authority.find(({ type }) => type === 'SOA')
     if (asked === NSEC && zone.denial === 'nsec' && !isAnswered) return this.#nsec(query, zone, rcode, next)
     if (isAnswered) return { rcode, sections, reads: NO_READS }
@@ -148,21 +158,4 @@ export class Prover {
 
 function negative(authority: readonly ResourceRecord[]): Unsigned {
   return { rcode: 'NOERROR', sections: { answer: NO_RECORDS, authority, additional: NO_RECORDS }, reads: NO_READS }
-}
-
-/** Where the CNAMEs of an answer lead, and whether there are records of the type that was asked for. */
-function endOf({ qname, qtype }: Query, answer: readonly ResourceRecord[]): { name: string; isAnswered: boolean } {
-  let name = qname
-  for (let cnames = 0; cnames <= MOST_CNAMES; cnames++) {
-    let alias: string | undefined
-    for (const record of answer) {
-      if (record.type !== qtype && record.type !== 'CNAME' && qtype !== 'ANY') continue
-      if (!sameName(record.owner, name)) continue
-      if (record.type === qtype || qtype === 'ANY') return { name, isAnswered: true }
-      if (typeof record.rdata === 'string') alias = record.rdata
-    }
-    if (alias === undefined) return { name, isAnswered: false }
-    name = alias.toLowerCase()
-  }
-  return { name, isAnswered: true }
 }
