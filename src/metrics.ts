@@ -1,4 +1,5 @@
 /** What is counted, as plugins tell it. */
+import type { Client } from './query.js'
 
 /** Counters are plain numbers, collected when somebody scrapes. */
 export interface MetricsRegistry {
@@ -44,4 +45,28 @@ export interface HistogramValue {
 /** A number that only grows. */
 export interface Counter {
   value: number
+}
+
+/** Beyond so many places that were asked at the rest is counted as one. */
+const MOST_SERVERS = 100
+
+/** What was asked at each of our endpoints, of which a server listens on few. */
+export class ByServer<T extends { readonly server: string }> {
+  readonly all: T[] = []
+  readonly #none: (server: string) => T
+
+  /** `none` makes the counts of a place where nothing was asked yet. */
+  constructor(none: (server: string) => T) {
+    this.#none = none
+  }
+
+  /** The counts of where a client has asked. */
+  of({ endpoint, local }: Client): T {
+    const server = endpoint ?? local
+    for (const counts of this.all) if (counts.server === server) return counts
+    if (this.all.length > MOST_SERVERS) return this.all[MOST_SERVERS]!
+    const counts = this.#none(this.all.length < MOST_SERVERS ? server : 'other')
+    this.all.push(counts)
+    return counts
+  }
 }

@@ -9,7 +9,7 @@ import type { HttpPlace } from './http/place.js'
 import type { Message } from './message/message.js'
 import type { ResourceRecord } from './message/record.js'
 import type { Rcode, RRType } from './message/registry.js'
-import type { MetricsRegistry } from './metrics.js'
+import type { MetricFamily, MetricsRegistry } from './metrics.js'
 import type { Fact, Query } from './query.js'
 import type { Store, StoreChange, StoreOptions, StoreTrace } from './store/interface.js'
 
@@ -47,7 +47,7 @@ export { reasonsOf } from './message/reasons.js'
 export { type ResourceRecord, withTtl, writtenOnce } from './message/record.js'
 export { asksForRecords, isMetaType, type Rcode, type RRClass, type RRType, typeName, typeNumber } from './message/registry.js'
 export { coveredType, expirationOf, originalTtlOf } from './message/rrsig.js'
-export type { Counter, HistogramValue, MetricFamily, MetricSample, MetricsRegistry } from './metrics.js'
+export { ByServer, type Counter, type HistogramValue, type MetricFamily, type MetricSample, type MetricsRegistry } from './metrics.js'
 export { type Client, type Fact, fact, type Query, type ReplyParts, shownAddress } from './query.js'
 export type { EtcdSource, EtcdTls } from './store/etcd/source.js'
 export type { JudgeModule, Reading, Store, StoreChange, StoreOptions, StoreTrace } from './store/interface.js'
@@ -375,4 +375,23 @@ export function andThen<T, U>(value: MaybePromise<T>, use: (value: T) => MaybePr
 /** Whether a value has yet to arrive. */
 export function isPromiseLike<T>(value: MaybePromise<T>): value is PromiseLike<T> {
   return typeof (value as PromiseLike<T> | undefined)?.then === 'function'
+}
+
+/** Has the numbers of a layer told together with those of all others that give this key, in this thread, until what is returned is called. */
+export async function tellTogether<T>(
+  host: Pick<Host, 'shared' | 'metrics'>,
+  key: string,
+  numbers: T,
+  families: (all: readonly T[]) => readonly MetricFamily[]
+): Promise<() => Promise<void>> {
+  const create = (): SharedValue<Set<T>> => {
+    const value = new Set<T>()
+    return { value, close: host.metrics.collect(() => families([...value])) }
+  }
+  const all = await host.shared(key, create, 'thread')
+  all.value.add(numbers)
+  return async () => {
+    all.value.delete(numbers)
+    await all.release()
+  }
 }

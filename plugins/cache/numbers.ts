@@ -1,11 +1,17 @@
-import { type BlockServed, blockServed, type Client, type Host, type MetricFamily, type MetricSample } from 'skein/plugin'
+import {
+  type BlockServed,
+  ByServer,
+  blockServed,
+  type Client,
+  type Host,
+  type MetricFamily,
+  type MetricSample,
+  tellTogether
+} from 'skein/plugin'
 
 /** The two kinds of answers, as CoreDNS names them. */
 export const KINDS = ['success', 'denial'] as const
 export type Kind = (typeof KINDS)[number]
-
-/** Beyond so many places that were asked at the rest is counted as one. */
-const MOST_SERVERS = 100
 
 /** What was asked at one of our endpoints. */
 export interface Asked {
@@ -20,7 +26,7 @@ export class Numbers {
   readonly evictions: Readonly<Record<Kind, { value: number }>> = { success: { value: 0 }, denial: { value: 0 } }
   readonly #zones: string
   readonly #sizes: Readonly<Record<Kind, () => number>>
-  readonly #asked: Asked[] = []
+  readonly #asked = new ByServer<Asked>((server) => ({ server, requests: 0, misses: 0, hits: { success: 0, denial: 0 } }))
   /** Where the entries are said to be: an answer belongs to all endpoints of its server block. */
   #home = ''
 
@@ -29,14 +35,9 @@ export class Numbers {
     this.#sizes = sizes
   }
 
-  /** The counts of where a client has asked. A server listens on few endpoints. */
-  of({ endpoint, local }: Client): Asked {
-    const server = endpoint ?? local
-    for (const asked of this.#asked) if (asked.server === server) return asked
-    const asked = { server: this.#asked.length < MOST_SERVERS ? server : 'other', requests: 0, misses: 0, hits: { success: 0, denial: 0 } }
-    if (this.#asked.length > MOST_SERVERS) return this.#asked[MOST_SERVERS]!
-    this.#asked.push(asked)
-    return asked
+  /** The counts of where a client has asked. */
+  of(client: Client): Asked {
+    return this.#asked.of(client)
   }
 
   /** Learns where the server block listens. */
@@ -45,15 +46,15 @@ export class Numbers {
   }
 
   requests(): MetricSample[] {
-    return this.#asked.map(({ server, requests }) => ({ labels: this.#labels(server), value: requests }))
+    return this.#asked.all.map(({ server, requests }) => ({ labels: this.#labels(server), value: requests }))
   }
 
   misses(): MetricSample[] {
-    return this.#asked.map(({ server, misses }) => ({ labels: this.#labels(server), value: misses }))
+    return this.#asked.all.map(({ server, misses }) => ({ labels: this.#labels(server), value: misses }))
   }
 
   hits(): MetricSample[] {
-    return this.#asked.flatMap(({ server, hits }) => KINDS.map((kind) => ({ labels: this.#labels(server, kind), value: hits[kind] })))
+    return this.#asked.all.flatMap(({ server, hits }) => KINDS.map((kind) => ({ labels: this.#labels(server, kind), value: hits[kind] })))
   }
 
   entries(): MetricSample[] {
@@ -70,21 +71,9 @@ export class Numbers {
 }
 
 /** Has the numbers of a cache told with those of all others, until what is returned is called. */
-export async function telling(numbers: Numbers, host: Host): Promise<() => Promise<void>> {
+export function telling(numbers: Numbers, host: Host): Promise<() => Promise<void>> {
   numbers.settle(host.find(blockServed))
-  const all = await host.shared(
-    'cache/numbers',
-    () => {
-      const value = new Set<Numbers>()
-      return { value, close: host.metrics.collect(() => families([...value])) }
-    },
-    'thread'
-  )
-  all.value.add(numbers)
-  return async () => {
-    all.value.delete(numbers)
-    await all.release()
-  }
+  return tellTogether(host, 'cache/numbers', numbers, families)
 }
 
 function families(all: readonly Numbers[]): MetricFamily[] {

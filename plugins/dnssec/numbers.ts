@@ -1,8 +1,5 @@
 /** What is counted, by where clients have asked. */
-import type { Client, Host, MetricFamily, MetricSample } from 'skein/plugin'
-
-/** Beyond so many places that were asked at the rest is counted as one. */
-const MOST_SERVERS = 100
+import { ByServer, type Client, type Host, type MetricFamily, type MetricSample, tellTogether } from 'skein/plugin'
 
 /** The counts of one of our endpoints. */
 export interface Counts {
@@ -16,49 +13,31 @@ export interface Counts {
 /** The numbers of one signer: plain ones, which become labels when somebody scrapes. */
 export class Numbers {
   readonly #size: () => number
-  readonly #counts: Counts[] = []
+  readonly #counts = new ByServer<Counts>((server) => ({ server, hits: 0, misses: 0, failures: 0, verified: { good: 0, bad: 0 } }))
 
   constructor(size: () => number) {
     this.#size = size
   }
 
   /** The counts of where a client has asked. */
-  of({ endpoint, local }: Client): Counts {
-    const server = endpoint ?? local
-    for (const counts of this.#counts) if (counts.server === server) return counts
-    if (this.#counts.length > MOST_SERVERS) return this.#counts[MOST_SERVERS]!
-    const name = this.#counts.length < MOST_SERVERS ? server : 'other'
-    const counts = { server: name, hits: 0, misses: 0, failures: 0, verified: { good: 0, bad: 0 } }
-    this.#counts.push(counts)
-    return counts
+  of(client: Client): Counts {
+    return this.#counts.of(client)
   }
 
   /** One sample for each place that was asked at; `type` is a further label. */
   each(value: (counts: Counts) => number, type: readonly string[] = []): MetricSample[] {
-    return this.#counts.map((counts) => ({ labels: [`dns://${counts.server}`, ...type], value: value(counts) }))
+    return this.#counts.all.map((counts) => ({ labels: [`dns://${counts.server}`, ...type], value: value(counts) }))
   }
 
   /** The signatures that are kept, which belong to all places; told once, and not before somebody has asked at one. */
   entries(): MetricSample[] {
-    return this.#counts.slice(0, 1).map(({ server }) => ({ labels: [`dns://${server}`, 'signature'], value: this.#size() }))
+    return this.#counts.all.slice(0, 1).map(({ server }) => ({ labels: [`dns://${server}`, 'signature'], value: this.#size() }))
   }
 }
 
 /** Has the numbers of a signer told with those of all others, until what is returned is called. */
-export async function telling(numbers: Numbers, host: Host): Promise<() => Promise<void>> {
-  const all = await host.shared(
-    'dnssec/numbers',
-    () => {
-      const value = new Set<Numbers>()
-      return { value, close: host.metrics.collect(() => families([...value])) }
-    },
-    'thread'
-  )
-  all.value.add(numbers)
-  return async () => {
-    all.value.delete(numbers)
-    await all.release()
-  }
+export function telling(numbers: Numbers, host: Host): Promise<() => Promise<void>> {
+  return tellTogether(host, 'dnssec/numbers', numbers, families)
 }
 
 const RESULTS = ['good', 'bad'] as const
