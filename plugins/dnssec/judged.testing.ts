@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { canonicalRdata, generateKeyPair, nameOctets, type ResourceRecord, typeName, typeNumber, type ZoneKey } from 'skein/plugin'
+import { canonicalRdata, coveredType, generateKeyPair, nameOctets, type ResourceRecord, typeNumber, type ZoneKey } from 'skein/plugin'
 import { type AskOptions, Message, type TestServer } from 'skein/testing'
 
 /** A folder with keys, removed when the test is over. */
@@ -36,38 +36,26 @@ export interface Judged {
 
 /** Asks with DO, and judges what comes. */
 export async function judged(server: TestServer, keys: readonly ZoneKey[], question: string, options: AskOptions = {}): Promise<Judged> {
-  const { octets, rcode } = await server.ask(question, { edns: 4096, dnssecOk: true, ...options })
-  const message = Message.fromOctets(octets)
-  const sections = [message.answer, message.authority, message.additional]
-  const [answer, authority, additional] = sections.map((records) => records.map((record) => shown(record, records, keys)))
-  return { rcode, answer: answer!, authority: authority!, additional: additional!, message }
+  const read = await server.ask(question, { edns: 4096, dnssecOk: true, ...options })
+  const message = Message.fromOctets(read.octets)
+  const shownAll = (section: 'answer' | 'authority' | 'additional'): string[] =>
+    message[section].map((record, index) => shown(record, read[section][index]!, message[section], keys))
+  return { rcode: read.rcode, answer: shownAll('answer'), authority: shownAll('authority'), additional: shownAll('additional'), message }
 }
 
-function shown(record: ResourceRecord, section: readonly ResourceRecord[], keys: readonly ZoneKey[]): string {
+/** Of an NSEC record the types behind the next name; of an NSEC3 record those behind its parameters and the next hash. */
+function shown(record: ResourceRecord, text: string, section: readonly ResourceRecord[], keys: readonly ZoneKey[]): string {
   const { owner, type } = record
-  if (type === 'RRSIG') return `${owner} RRSIG ${typeName(u16(octetsOf(record), 0))}${verifies(record, section, keys) ? '' : ' bogus'}`
-  if (type === 'NSEC' || type === 'NSEC3') return `${owner} ${type} ${typesOf(record).join(' ')}`.trimEnd()
+  if (type === 'RRSIG') return `${owner} RRSIG ${coveredType(record)}${verifies(record, section, keys) ? '' : ' bogus'}`
+  if (type === 'NSEC' || type === 'NSEC3') return [owner, type, ...text.split(' ').slice(type === 'NSEC' ? 4 : 8)].join(' ')
   return `${owner} ${type}${typeof record.rdata === 'string' ? ` ${record.rdata}` : ''}`
-}
-
-/** The types that an NSEC or NSEC3 record lists. */
-export function typesOf(record: ResourceRecord): string[] {
-  const rdata = octetsOf(record)
-  let at = record.type === 'NSEC3' ? 5 + rdata[4]! + 1 + rdata[5 + rdata[4]!]! : nameEnd(rdata)
-  const types: string[] = []
-  for (; at < rdata.length; at += 2 + rdata[at + 1]!) {
-    for (let bit = 0; bit < 8 * rdata[at + 1]!; bit++)
-      if (rdata[at + 2 + (bit >> 3)]! & (0x80 >> (bit & 7)))
-        types.push(bit + 256 * rdata[at]! === 128 ? 'NXNAME' : typeName(bit + 256 * rdata[at]!))
-  }
-  return types
 }
 
 /** Whether a signature is one of the RRset of its owner and type beside it, by one of these keys (RFC 4035 §5.3). */
 function verifies(signature: ResourceRecord, section: readonly ResourceRecord[], keys: readonly ZoneKey[]): boolean {
   const rdata = octetsOf(signature)
   const owner = signature.owner.toLowerCase()
-  const type = typeName(u16(rdata, 0))
+  const type = coveredType(signature)!
   const signed = section.filter((record) => record.type === type && record.class === 'IN' && record.owner.toLowerCase() === owner)
   const signerEnd = 18 + nameEnd(rdata.subarray(18))
   const key = keys.find(({ tag, algorithm, zone }) => {
