@@ -9,7 +9,7 @@ export const order = [
   ['message'],
   ['query'],
   ['corefile', 'dnssec', 'http', 'metrics', 'reply', 'store', 'upstream'],
-  ['plugin'],
+  ['plugin', 'offers'],
   ['chain'],
   ['route'],
   ['listen'],
