@@ -75,6 +75,7 @@ describe('a setting becomes a line', () => {
     [['-machines=http://[::1],http://[::1]:2379/'], {}, ['endpoint http://[::1]:80 http://[::1]:2379/']],
     [['-etcd3', '-machines=http://a'], {}, ['endpoint http://a', 'version 3']],
     [['-embedded=data'], {}, [`store ${resolve('data')}`]],
+    [['-embedded=/d', '-api=off'], {}, ['store /d', 'api off']],
     [['-path-prefix=/a/b/'], {}, ['path /a/b']],
     [['-ca-cert=ca.pem'], {}, [`tls ${resolve('ca.pem')}`]],
     [['-ca-cert=/ca', '-tls-pem=/pem', '-tls-key=/key'], {}, ['tls /pem /key /ca']],
@@ -147,6 +148,7 @@ describe('what is not as the settings have it is told', () => {
       '-nameservers: of 17 name servers the first 15 are asked'
     ],
     [['-password=p'], {}, 'version 2', '-password has no effect without -username'],
+    [['-api=off'], {}, 'version 2', '-api has no effect without -embedded'],
     [['-embedded=/d', '-etcd3'], {}, 'store /d', '-etcd3 has no effect beside -embedded'],
     [['-embedded=/d'], { variables: { ETCD_MACHINES: 'http://a:1' } }, 'store /d', 'ETCD_MACHINES has no effect beside -embedded'],
     [['-scache=0', '-dnssec=/K'], {}, 'cache_capacity 1', '-scache: one signature is kept, as there has to be room for one'],

@@ -149,7 +149,7 @@ export function topOf({ pathPrefix }: Settings): string {
 
 /** The lines of `etcd` that say where the store is. */
 function* store(settings: Settings, notes: string[]): Generator<Line> {
-  const { embedded, machines, etcd3, pathPrefix, caCert, tlsPem, tlsKey, username, password } = settings
+  const { embedded, api, machines, etcd3, pathPrefix, caCert, tlsPem, tlsKey, username, password } = settings
   if (embedded.value === '') {
     if (machines.value.length === 0) throw new ConfigError(`${machines.from}: expected a URL such as http://127.0.0.1:2379`)
     yield line(['endpoint', ...machines.value.map((url) => (etcd3.value ? url : withPort(url)))], machines)
@@ -162,8 +162,10 @@ function* store(settings: Settings, notes: string[]): Generator<Line> {
     if (files.length > 0) yield line(['tls', ...files.map(({ value }) => resolve(value))], ...files)
     if (username.value !== '') yield line(['credentials', username.value, password.value], username, password)
     else if (password.value !== '') notes.push(`${password.from} has no effect without -username`)
+    if (api.value !== '') notes.push(`${api.from} has no effect without -embedded`)
   } else {
     yield line(['store', resolve(embedded.value)], embedded)
+    if (api.value !== '') yield line(['api', api.value], api)
     const without = [machines, etcd3, caCert, tlsPem, tlsKey, username, password].filter(({ from }) => from !== 'default')
     for (const { from } of without) notes.push(`${from} has no effect beside ${embedded.from}`)
   }

@@ -12,7 +12,7 @@ test('SkyDNS’s flags are all there, and ours', () => {
   const flags = NAMES.map((name) => (SPECS[name] as Spec).flag).filter((flag) => flag !== undefined)
   // biome-ignore format: a list
   expect(flags.sort()).toEqual([
-    'addr', 'ca-cert', 'dnssec', 'domain', 'embedded', 'etcd3', 'hostmaster', 'local', 'machines', 'nameservers', 'ndots', 'no-rec',
+    'addr', 'api', 'ca-cert', 'dnssec', 'domain', 'embedded', 'etcd3', 'hostmaster', 'local', 'machines', 'nameservers', 'ndots', 'no-rec',
     'ns-rotate', 'password', 'path-prefix', 'rcache', 'rcache-ttl', 'round-robin', 'rtimeout', 'scache', 'stubzones', 'systemd',
     'tls-key', 'tls-pem', 'username', 'verbose'
   ])

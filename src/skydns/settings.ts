@@ -115,6 +115,13 @@ export const SPECS = {
   },
   etcd3: { kind: 'switch', default: false, flag: 'etcd3', about: 'reads etcd by its API of version 3, and not 2' },
   embedded: { kind: 'text', default: '', flag: 'embedded', word: 'DIR', about: 'reads the store in that folder, and no etcd' },
+  api: {
+    kind: 'text',
+    default: '',
+    flag: 'api',
+    word: 'ADDRESS',
+    about: 'where that store is read and written by HTTP, as etcd’s v2 API: ADDRESS:PORT, unix:PATH or off (127.0.0.1:4001)'
+  },
   pathPrefix: {
     kind: 'text',
     default: 'skydns',
