@@ -4,6 +4,9 @@ import { type Host, type HttpPlace, openHttp, type Shared, type SharedValue, sho
 /** The text format that Prometheus reads. */
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
+/** What has failed for a reload is not tried again at its end. */
+const AGAIN_MS = 1000
+
 /** What listens at a place: whoever names the place shares it, under paths that may differ. */
 interface End {
   /** `http://127.0.0.1:9153` */
@@ -11,11 +14,49 @@ interface End {
   readonly paths: Set<string>
 }
 
-/** Serves the numbers at a place under a path. What is to be released in the end is added to `shares`. Fails where it cannot listen. */
-export async function serveNumbers(place: HttpPlace, path: string, host: Host, shares: Shared<unknown>[]): Promise<void> {
-  const end = await host.shared(`metrics ${place.text}`, () => openEnd(place, path, host))
-  shares.push(end)
-  shares.push(await host.shared(`metrics ${place.text}${path}`, () => addPath(end.value, path, host)))
+/** Serves the numbers at a place under a path, as well as it can. */
+export class NumbersEnd {
+  readonly #place: HttpPlace
+  readonly #path: string
+  readonly #host: Host
+  readonly #shares: Shared<unknown>[] = []
+  #opening: Promise<void> | undefined
+  /** As `clock.monotonic()`; undefined where it listens. */
+  #failedAt: number | undefined
+
+  constructor(place: HttpPlace, path: string, host: Host) {
+    this.#place = place
+    this.#path = path
+    this.#host = host
+  }
+
+  /** Where it cannot listen there is a line in the log: names must resolve even where nobody can count. */
+  open(): Promise<void> {
+    this.#opening = this.#serve().catch((error: Error) => {
+      this.#failedAt = this.#host.clock.monotonic()
+      this.#host.log.error(`cannot listen on ${this.#place.text}, so nobody can read the numbers: ${error.message}`)
+    })
+    return this.#opening
+  }
+
+  /** A reload has taken place, for which it may have been opened. */
+  refreshed(): void {
+    if (this.#failedAt === undefined || this.#host.clock.monotonic() - this.#failedAt < AGAIN_MS) return
+    this.#failedAt = undefined
+    void this.open()
+  }
+
+  async close(): Promise<void> {
+    await this.#opening
+    for (const share of this.#shares.reverse()) await share.release()
+  }
+
+  async #serve(): Promise<void> {
+    const place = this.#place.text
+    const end = await this.#host.shared(`metrics ${place}`, () => openEnd(this.#place, this.#path, this.#host))
+    this.#shares.push(end)
+    this.#shares.push(await this.#host.shared(`metrics ${place}${this.#path}`, () => addPath(end.value, this.#path, this.#host)))
+  }
 }
 
 async function openEnd(place: HttpPlace, path: string, { metrics, log }: Host): Promise<SharedValue<End>> {

@@ -12,7 +12,7 @@ import {
 } from 'skein/plugin'
 import { buildInfo } from './build-info.js'
 import { Enabled } from './enabled.js'
-import { serveNumbers } from './end.js'
+import { NumbersEnd } from './end.js'
 import { SkydnsTraffic } from './skydns.js'
 import { Traffic } from './traffic.js'
 
@@ -71,6 +71,7 @@ export default {
   setup({ args: [given], options: { path, skydns } }, host) {
     const place = httpPlace(given)
     const panics = host.metrics.counter('coredns_panics_total', 'Queries that ended in a fault of a plugin.')
+    const end = new NumbersEnd(place, path, host)
     const shares: Shared<unknown>[] = []
     let traffic: Traffic | undefined
     let skydnsTraffic: SkydnsTraffic | undefined
@@ -105,15 +106,12 @@ export default {
           shares.push(shared)
           skydnsTraffic = shared.value
         }
-        try {
-          await serveNumbers(place, path, host, shares)
-        } catch (error) {
-          // Names must resolve even where nobody can count.
-          host.log.error(`cannot listen on ${place.text}, so nobody can read the numbers: ${(error as Error).message}`)
-        }
+        await end.open()
       },
+      refreshed: () => end.refreshed(),
       async stop() {
         leave()
+        await end.close()
         for (const share of shares.reverse()) await share.release()
       }
     }
