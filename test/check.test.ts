@@ -238,7 +238,7 @@ describe('skein check', { concurrent: true, timeout: 60_000 }, () => {
     [
       'a slip in the command',
       ['chekc'],
-      /^skein: unknown command "chekc", expected one of run, check, convert, plugins, explain, reload, kv, keys, help, version: did you mean check\?\n$/
+      /^skein: unknown command "chekc", expected one of run, check, convert, plugins, explain, reload, kv, keys, skydns, help, version: did you mean check\?\n$/
     ]
   ])('and a command line that is wrong costs one line: %s', async (_title, args, says) => {
     const { code, err } = await skein(...args)
