@@ -245,6 +245,8 @@ export const ANSWERS: Readonly<Record<string, Answers>> = {
       'several/2': { host: '2.web.skydns.test' },
       'beside/1': { host: '2.web.skydns.test' },
       'beside/2': { host: '10.0.0.9', ttl: 50 },
+      'before/1': { host: '10.0.0.9', ttl: 50 },
+      'before/2': { host: '2.web.skydns.test' },
       'family/1': { host: '2.web.skydns.test' },
       'family/2': { host: '2001:db8::1' }
     },
@@ -258,6 +260,8 @@ export const ANSWERS: Readonly<Record<string, Answers>> = {
       'several.skydns.test. A': [FOUND, 'several.skydns.test. 20 A 10.0.0.1', 'several.skydns.test. 20 A 10.0.0.2'],
       'several.skydns.test. CNAME': NODATA,
       'beside.skydns.test. A': [FOUND, 'beside.skydns.test. 50 A 10.0.0.2', 'beside.skydns.test. 50 A 10.0.0.9'],
+      'before.skydns.test. A': [FOUND, 'before.skydns.test. 50 A 10.0.0.9', 'before.skydns.test. 50 A 10.0.0.2'],
+      ...same(['beside.skydns.test. CNAME', 'before.skydns.test. CNAME'], NODATA),
       'family.skydns.test. A': [FOUND, 'family.skydns.test. 3600 A 10.0.0.2'],
       'family.skydns.test. AAAA': [FOUND, 'family.skydns.test. 3600 AAAA 2001:db8::1'],
       'family.skydns.test. CNAME': NODATA
