@@ -8,8 +8,6 @@ export interface Fix {
   readonly mark: string
   /** What is so here, as the title of a test. */
   readonly says: string
-  /** It is about a flag of `skein skydns`: here is what it leads to, and the tests of the command have the rest. */
-  readonly ofTheCommand?: true
 }
 
 const rows = (section: number, ...marks: readonly (readonly [mark: string, ...says: string[]])[]): Fix[] =>
@@ -32,8 +30,7 @@ export const FIXES: readonly Fix[] = [
   {
     section: 2,
     mark: 'default hostmaster@<domain>',
-    says: 'the mailbox of the SOA is hostmaster at the domain where nobody says another',
-    ofTheCommand: true
+    says: 'the mailbox of the SOA is hostmaster at the domain where nobody says another'
   },
   ...rows(
     3,

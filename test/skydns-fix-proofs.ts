@@ -9,7 +9,7 @@ import { holds, keysIn, setsIn } from './dnssec-verifier.js'
 import { nameOctets, readReply, type Signature, signaturesIn } from './dnssec-wire.js'
 import { temporaryFolder } from './processes.js'
 import type { Scene, Stage } from './skydns-fix-scenes.js'
-import { type SkyDns, told } from './skydns-like.js'
+import { CACHED, type SkyDns, told } from './skydns-like.js'
 
 const DAY = 86_400
 const SIGNED = { edns: 4096, dnssecOk: true } as const
@@ -31,8 +31,7 @@ const signed =
       const { name, publicText, privateText } = await generateKeyPair('skydns.test')
       writeFileSync(join(folder.path, `${name}.key`), publicText)
       writeFileSync(join(folder.path, `${name}.private`), privateText)
-      const dnssec = `dnssec skydns.test {\nkey file ${join(folder.path, name)}\ndenial nsec3\n}`
-      await scene(({ lines = [], services = SERVICES, ...settings } = {}) => start({ services, lines: [dnssec, ...lines], ...settings }))
+      await scene((settings = {}) => start({ services: SERVICES, flags: [`-dnssec=${join(folder.path, name)}`], ...settings }))
     } finally {
       folder.remove()
     }
@@ -113,13 +112,13 @@ export const PROOFS: Readonly<Record<string, Scene>> = {
     expect(empty).toBe('SOA RRSIG DNSKEY NSEC3PARAM CDS CDNSKEY')
   }),
   'AD is never set': signed(async (start) => {
-    const server = await start({ lines: ['cache'] })
+    const server = await start({ config: CACHED })
     for (const question of ['web.skydns.test. A', 'web.skydns.test. A', 'no.skydns.test. A', 'web.skydns.test. MX', 'skydns.test. DNSKEY'])
       for (const flags of [0, 0x20]) expect((await server.ask(question, { ...SIGNED, flags })).flags).toBe('aa rd ra')
   }),
   'a signature never outlives its validity in the cache': signed(async (start) => {
     const clock = new TestClock()
-    const server = await start({ lines: ['cache'], config: { ttl: 20 * DAY, min_ttl: 20 * DAY }, clock })
+    const server = await start({ config: { ...CACHED, ttl: 20 * DAY, min_ttl: 20 * DAY }, clock })
     const expirations = new Set<number>()
     for (let hours = 0; hours < 24 * 20; hours += 17) {
       const now = clock.now() / 1000
@@ -164,7 +163,8 @@ export const PROOFS: Readonly<Record<string, Scene>> = {
   }),
   'a lease that counts down needs no new signature: what is signed is the configured TTL': signed(async (start) => {
     const [clock, services] = [new TestClock(), new MemoryStore()]
-    services.put(['skydns', 'test', 'skydns', 'web'], '{"host":"10.0.0.1","ttl":300}', clock.now() + 200_000)
+    for (const host of ['10.0.0.1', '10.0.0.2'])
+      services.put(['skydns', 'test', 'skydns', 'web', host], JSON.stringify({ host, ttl: 300 }), clock.now() + 200_000)
     const server = await start({ services, clock })
     const seen: string[] = []
     const made = (): number | undefined => server.counter('coredns_dnssec_cache_misses_total')

@@ -1,35 +1,43 @@
-/** A server in process that is set up as SkyDNS is, with all of its layers. */
-import { type AskOptions, type MemoryStore, serverOf, type TestOptions, type TestServer } from 'skein/testing'
-import { type CaseFile, corefileOf } from './conformance-cases.js'
+/** A server in process that `skein skydns` would start, with all of SkyDNS's layers. */
+import { type AskOptions, MemoryStore, serverOf, type TestOptions, type TestServer } from 'skein/testing'
+import { corefileOf } from '../src/skydns/corefile.js'
+import { givenBy, readFlags } from '../src/skydns/given.js'
+import { settle } from '../src/skydns/settings.js'
+import { readStored } from '../src/skydns/stored.js'
 
 /** How it is set up: SkyDNS's defaults where something is left out, in the domain `skydns.test.`. */
 export interface SkyDns extends Omit<TestOptions, 'services'> {
-  /** Objects by their keys; those without a slash before them are names of the domain, reversed: `web/1`. */
+  /** Objects by their keys; those without a slash before them are names of the domain, reversed: `web/1`. Or a store. */
   readonly services?: Readonly<Record<string, unknown>> | MemoryStore
-  readonly config?: CaseFile['config']
-  /** Its nameservers, each `ADDRESS:PORT`; nobody where left out. */
-  readonly nameservers?: readonly string[]
-  /** Further lines of the server block. */
-  readonly lines?: readonly string[]
-  /** The lines of `etcd` that say what answers. */
-  readonly store?: readonly string[]
+  /** Of the stored configuration. */
+  readonly config?: Readonly<Record<string, unknown>>
+  /** Beside -stubzones; those that say where the store is are in place of an embedded one. */
+  readonly flags?: readonly string[]
 }
 
 const PREFIX = '/skydns/test/skydns'
+const EMBEDDED = ['-embedded=./data', '-api=off']
 /** Sets stay in their order: each record changes places with itself. */
 const IN_ORDER = { below: (limit: number): number => limit - 1 }
+/** A response cache that keeps what it has for as long as TTLs say. */
+export const CACHED = { rcache: 1000, rcache_ttl: 30 * 86_400 } as const
 
 /** Starts it. */
-export function startSkyDns(settings: SkyDns): Promise<TestServer> {
-  const { services = {}, config = {}, nameservers = ['none'], lines = [], store = ['store', 'api off'], ...options } = settings
-  const domain = String(config.domain ?? 'skydns.test.')
-  const corefile = corefileOf({ config: { ...config, domain } }, nameservers.join(' '), { port: 0, store })
-  const more = ['loadbalance', `stub ${domain} {\netcd\n}`, ...lines].join('\n')
-  return serverOf(corefile.replace(/^ *chaos /m, `${more}\n$&`), { random: IN_ORDER, ...options, services: keyed(services) })
+export function startSkyDns({ services = {}, config = {}, flags = [], ...options }: SkyDns): Promise<TestServer> {
+  const store = flags.some((flag) => flag.startsWith('-machines=')) ? [] : EMBEDDED
+  const given = readFlags(['-systemd', '-stubzones', ...store, ...flags])
+  const stored = readStored(JSON.stringify({ domain: 'skydns.test.', ...config }), '/skydns/config')
+  if (typeof stored === 'string') throw new Error(stored)
+  const settings = settle(
+    givenBy(given.flags, {}, () => {}),
+    stored.said
+  )
+  const { text } = corefileOf(settings, { resolvConf: undefined, passed: [{ address: '127.0.0.1', port: 0 }] })
+  return serverOf(text, { random: IN_ORDER, ...options, services: keyed(services) })
 }
 
 function keyed(services: NonNullable<SkyDns['services']>): NonNullable<TestOptions['services']> {
-  if (typeof (services as MemoryStore).put === 'function') return services
+  if (services instanceof MemoryStore) return services
   return Object.fromEntries(Object.entries(services).map(([key, value]) => [key.startsWith('/') ? key : `${PREFIX}/${key}`, value]))
 }
 
