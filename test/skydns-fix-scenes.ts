@@ -10,9 +10,9 @@ import { CACHED, type SkyDns, startSkyDns, told } from './skydns-like.js'
 
 /** Runs a scene; whatever it starts by `start` and `says` is stopped behind it. */
 export interface Stage {
-  start(settings: SkyDns): Promise<TestServer>
+  readonly start: (settings: SkyDns) => Promise<TestServer>
   /** A nameserver that says this address to every question, or nothing at all. */
-  says(address?: string): Promise<FakeUpstream & { readonly at: string }>
+  readonly says: (address?: string) => Promise<FakeUpstream & { readonly at: string }>
 }
 
 export type Scene = (stage: Stage) => Promise<void>
@@ -141,6 +141,15 @@ export const SCENES: Readonly<Record<string, Scene>> = {
       ttls.push((await server.ask('web.skydns.test. A')).answer[0]!.split(' ')[1]!)
     }
     expect([ttls, server.counter('coredns_cache_hits_total')]).toEqual([['100', '70', '1', '100'], 2])
+    // How long it is kept is another thing than what its TTL says.
+    const brief = await start({ services: { web: { host: '10.0.0.1' } }, config: { rcache: 1000, rcache_ttl: 60 }, clock })
+    const told = async (): Promise<string> => (await brief.ask('web.skydns.test. A')).answer[0]!.split(' ')[1]!
+    const both = [await told()]
+    for (const seconds of [59, 1]) {
+      clock.advance(seconds * 1000)
+      both.push(await told())
+    }
+    expect([both, brief.counter('coredns_cache_hits_total')]).toEqual([['3600', '3541', '3600'], 1])
   },
   async 'the longest stub zone is asked'({ start, says }) {
     const [com, example, corp] = [await says('192.0.2.1'), await says('192.0.2.2'), await says('192.0.2.3')]

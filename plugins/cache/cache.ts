@@ -170,10 +170,12 @@ export class Cache {
     if (kind === 'fleeting') return reply
     const limits = this.#options[kind]
     if (query.within(limits.disabled) !== undefined) return reply
-    const told = lasting(reply, limits, isOwn, this.#within(query, reply))
+    const { holdMs } = this.#options
+    const told = lasting(reply, limits, isOwn || holdMs !== undefined, this.#within(query, reply))
     if (told === undefined) return reply
     const entries = kind === 'success' ? this.#success : this.#denial
-    const place = this.#put(entries, query, variant, asCached(told.reply, isForwarded(reply)), count, told.seconds * 1000)
+    const lastsMs = holdMs === undefined ? told.seconds * 1000 : Math.min(holdMs, told.seconds * 1000)
+    const place = this.#put(entries, query, variant, asCached(told.reply, isForwarded(reply)), count, lastsMs)
     // What hits tell of data of our own is what the first asker is told, and written already.
     return place > 0 && isOwn && reply.problem === undefined ? entries.toldAs(place, query.question, told.reply) : told.reply
   }

@@ -24,6 +24,8 @@ export interface Options {
   readonly denial: Limits
   /** How long a failure is kept, in milliseconds; 0 for not at all. */
   readonly servfailMs: number
+  /** How long any answer is kept at most, in milliseconds: TTLs are told as they came then, whatever bounds others. Undefined where TTLs alone say. */
+  readonly holdMs: number | undefined
   /** Whether TTLs are told as they came, and do not count down. */
   readonly keepsTtl: boolean
 }
@@ -73,6 +75,11 @@ export const schema = {
       default: 5000,
       about: 'how long a failure is kept; 0 for not at all'
     },
+    hold: {
+      args: [{ name: 'DUR', type: 'duration', min: 1000, max: MAX_TTL * 1000 }],
+      about:
+        'how long an answer is kept at most, where its TTLs are not to be changed for that: those that are not written do not bound them then'
+    },
     keepttl: { about: 'TTLs are told as they came, and do not count down' },
     disable: {
       args: [
@@ -99,6 +106,7 @@ export function readOptions(config: CacheConfig): Options {
     success: limits(config, 'success', ttl, SUCCESS_TTL),
     denial: limits(config, 'denial', ttl, DENIAL_TTL),
     servfailMs: options.servfail,
+    holdMs: options.hold,
     keepsTtl: options.keepttl
   }
 }

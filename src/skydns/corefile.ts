@@ -62,9 +62,8 @@ function* linesOf(settings: Settings, machine: Machine, notes: string[]): Genera
   yield line(['any', 'refuse'])
   if (roundRobin.value) yield line(['loadbalance'], roundRobin)
   if (rcache.value > 0) {
-    const kept = [rcache.value, rcacheTtl.value, 0]
-    const block = ['success', 'denial'].map((kind) => line([kind, ...kept], rcache, rcacheTtl))
-    yield { words: ['cache', String(rcacheTtl.value)], of: [rcacheTtl], block }
+    const kept = ['success', 'denial'].map((kind) => line([kind, rcache.value], rcache))
+    yield { words: ['cache'], of: [rcache], block: [...kept, line(['hold', shownDuration(rcacheTtl.value * 1000)], rcacheTtl)] }
   }
   if (stubzones.value) yield { words: ['stub', apexOf(domain)], of: [stubzones, domain], block: [line(['etcd'], stubzones)] }
   yield line(['chaos'])
