@@ -13,18 +13,18 @@ const MINIMUM_OCTETS = 4
 
 /**
  * The reply with its TTLs brought within the limits; undefined where it may not be kept: a TTL of 0 stays 0 unless the operator
- * has written a least one. Where it `isFree`, as our own data, which a change flushes, only limits that are written bound the TTLs. `within` seconds
+ * has written a least one. Of our own data, which a change flushes, only limits that are written bound the TTLs. `within` seconds
  * its signatures end, which bounds them whatever the operator says.
  */
 export function lasting(
   reply: Message,
   limits: Pick<Limits, 'most' | 'least'>,
-  isFree: boolean,
+  isOwn: boolean,
   within = Number.MAX_SAFE_INTEGER
 ): Lasting | undefined {
   if (within <= 0) return undefined
-  const most = Math.min(within, counts(limits.most, isFree) ? limits.most.seconds : Number.MAX_SAFE_INTEGER)
-  const least = counts(limits.least, isFree) ? limits.least.seconds : 0
+  const most = Math.min(within, counts(limits.most, isOwn) ? limits.most.seconds : Number.MAX_SAFE_INTEGER)
+  const least = counts(limits.least, isOwn) ? limits.least.seconds : 0
   let seconds = Number.MAX_SAFE_INTEGER
   const bounded = (records: readonly ResourceRecord[], ttlFor: (record: ResourceRecord) => number): readonly ResourceRecord[] => {
     // Mostly all stay as they are.
@@ -68,8 +68,8 @@ function ttlOf({ ttl }: ResourceRecord): number {
   return ttl
 }
 
-function counts({ isWritten }: Bound, isFree: boolean): boolean {
-  return isWritten || !isFree
+function counts({ isWritten }: Bound, isOwn: boolean): boolean {
+  return isWritten || !isOwn
 }
 
 /** How long an SOA in the authority section says that something does not exist (RFC 2308 §5); of every other record its TTL. */

@@ -24,13 +24,14 @@ export interface Options {
   readonly denial: Limits
   /** How long a failure is kept, in milliseconds; 0 for not at all. */
   readonly servfailMs: number
-  /** How long any answer is kept at most, in milliseconds: TTLs are told as they came then, whatever bounds others. Undefined where TTLs alone say. */
-  readonly holdMs: number | undefined
+  /** How long any answer is kept at most, in milliseconds, whatever its TTL; without end where nobody says. */
+  readonly keepMs: number
   /** Whether TTLs are told as they came, and do not count down. */
   readonly keepsTtl: boolean
 }
 
 const MAX_TTL = 0x7fffffff
+const YEAR_MS = 365 * 86_400_000
 const MAX_CAPACITY = 0x7fffffff
 /** CoreDNS's 10000, as its 256 parts hold them. */
 const CAPACITY = 9984
@@ -75,10 +76,9 @@ export const schema = {
       default: 5000,
       about: 'how long a failure is kept; 0 for not at all'
     },
-    hold: {
-      args: [{ name: 'DUR', type: 'duration', min: 1000, max: MAX_TTL * 1000 }],
-      about:
-        'how long an answer is kept at most, where its TTLs are not to be changed for that: those that are not written do not bound them then'
+    keep: {
+      args: [{ name: 'DURATION', type: 'duration', min: 1000, max: YEAR_MS }],
+      about: 'no answer is kept for longer, and its TTL is told as it is; SkyDNS’s way'
     },
     keepttl: { about: 'TTLs are told as they came, and do not count down' },
     disable: {
@@ -106,7 +106,7 @@ export function readOptions(config: CacheConfig): Options {
     success: limits(config, 'success', ttl, SUCCESS_TTL),
     denial: limits(config, 'denial', ttl, DENIAL_TTL),
     servfailMs: options.servfail,
-    holdMs: options.hold,
+    keepMs: options.keep ?? Number.POSITIVE_INFINITY,
     keepsTtl: options.keepttl
   }
 }
