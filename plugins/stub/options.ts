@@ -43,8 +43,7 @@ export const schema = {
     etcd: { about: 'the store that the `etcd` of the server block answers from has zones too, below its path' },
     path: {
       args: [{ name: 'PATH', type: 'text', expected: 'a path such as /skydns' }],
-      default: '/skydns',
-      about: 'what stands before the reversed name in a key'
+      about: 'what stands before the reversed name in a key of `store`; `/skydns` where left out'
     }
   }
 } as const satisfies Schema
@@ -71,17 +70,16 @@ export function readOptions(config: Config<typeof schema>): Options {
   return { domains, zones, source }
 }
 
-function sourceOf({ options, directive, fail, line }: Config<typeof schema>): Source | undefined {
+function sourceOf({ options, fail, line }: Config<typeof schema>): Source | undefined {
   const { store: folder, path, etcd } = options
-  const hasPath = directive.options.some(({ name }) => name === 'path')
   if (etcd && folder !== undefined) {
     const [first, second] = [line('etcd'), line('store')].sort((a, b) => a.at.line - b.at.line)
     return second!.fail(`${first!.name} in line ${first!.at.line} says which store has zones, expected one of the two`)
   }
-  if (etcd && hasPath) return fail('with `etcd` the zones stand below the path of that, expected this line left out', 'path')
+  if (etcd && path !== undefined) return fail('with `etcd` the zones stand below the path of that, expected this line left out', 'path')
   if (etcd) return { kind: 'etcd' }
-  if (folder !== undefined) return { kind: 'folder', folder, path: keyOfPath(path) }
-  return hasPath ? fail('stands for a place in a store, expected `store [DIR]` too', 'path') : undefined
+  if (folder !== undefined) return { kind: 'folder', folder, path: keyOfPath(path ?? '/skydns') }
+  return path !== undefined ? fail('stands for a place in a store, expected `store [DIR]` too', 'path') : undefined
 }
 
 function readServer(text: string, line: Directive): Upstream {
