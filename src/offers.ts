@@ -111,5 +111,5 @@ export const signsReplies: Offer<(query: Query, reply: Message) => MaybePromise<
 /** The zones that a plugin answers for with data of its own. */
 export const zonesServed: Offer<readonly string[]> = { name: 'zones-served' }
 
-/** The store that a plugin answers services from, and the key below which they stand. Offered at set-up; read from `start` on. */
+/** The store that a plugin answers services from, and the key below which they stand. Offered at set-up, by one plugin of a server block; read from `start` on. */
 export const serviceStore: Offer<{ readonly store: Store; readonly path: Key }> = { name: 'service-store' }
