@@ -187,11 +187,14 @@ export class Listeners {
     }
   }
 
-  /** Whether a passed socket is to be served without its fellow of the other transport, for which there is no room or no permission. */
+  /** Whether passed sockets are to be served without this one, for which there is no permission, or no room beside its fellow of the other transport. */
   #giveUp(wanted: Wanted, { reason }: ListenError): boolean {
-    if (wanted.transport === 'both' || wanted.passed !== undefined) return false
-    if (reason !== 'EACCES' && reason !== 'EADDRINUSE') return false
-    this.#givenUp.add(reason === 'EACCES' ? withoutKey(wanted) : wantedKey(wanted))
+    const { transport, passed, endpoint, port } = wanted
+    const isBeside = passed === undefined && transport !== 'both'
+    const isMoreOfAll = isWildcard(endpoint.address) && this.#passed.some((socket) => socket.port === port)
+    if (reason === 'EACCES' && (isBeside || isMoreOfAll)) this.#givenUp.add(withoutKey(wanted))
+    else if (reason === 'EADDRINUSE' && isBeside) this.#givenUp.add(wantedKey(wanted))
+    else return false
     return true
   }
 
