@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The `skein` command. A command loads what it needs alone: it is half of the time that a short one takes. */
 import { readFileSync, realpathSync } from 'node:fs'
+import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ConfigError, type Directive, nearest } from './corefile/directive.js'
 import { type Arguments, type Flag, readArguments, readLogFormat, readPort, shownFlags, UsageError } from './process/arguments.js'
@@ -239,4 +240,7 @@ function print(text: string): void {
   process.stdout.write(text)
 }
 
-if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) await main(process.argv.slice(2))
+const [, script, ...args] = process.argv
+if (script !== undefined && realpathSync(script) === fileURLToPath(import.meta.url))
+  // A start line of SkyDNS names that.
+  await main(basename(script) === 'skydns' ? ['skydns', ...args] : args)

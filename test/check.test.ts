@@ -86,6 +86,7 @@ describe('skein check', { concurrent: true, timeout: 60_000 }, () => {
       ['bind 127.0.0.1 lo', 'Corefile:2'],
       ['prometheus', 'Corefile:3'],
       ['ADDRESS localhost:9153', 'default'],
+      ['path /metrics', 'default'],
       ['errors', 'Corefile:4'],
       ['log', 'Corefile:5'],
       ['FORMAT {common}', 'default'],

@@ -12,6 +12,7 @@ export const packages = {
   nsd: 'nsd',
   knotd: 'knot',
   etcd: 'etcd-server',
+  etcdctl: 'etcd-client',
   dnsperf: 'dnsperf',
   ip: 'iproute2',
   unshare: 'util-linux',

@@ -10,6 +10,7 @@ export const toolNames = [
   'nsd',
   'knotd',
   'etcd',
+  'etcdctl',
   'dnsperf',
   'ip',
   'unshare',

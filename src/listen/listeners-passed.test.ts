@@ -37,8 +37,26 @@ describe.runIf(isBatchingKnown())('sockets that were passed', async () => {
 
   /** One of UDP on that address, which this process has at a descriptor as if it had been passed. */
   function passedUdp(withLibc: boolean, address = '127.0.0.1'): { passed: PassedSockets; port: number; fd: number } {
-    const { fd, port } = openSocket(libc, address, 0)
+    const { fd, port } = openedUdp(address)
     return { fd, port, passed: toldApart([{ fd, name: '' }], [], withLibc ? libc : undefined) }
+  }
+
+  /** On a port that is free for TCP too, and not among those that the kernel gives to others meanwhile. */
+  function openedUdp(address: string): { fd: number; port: number } {
+    for (;;) {
+      const port = 10_000 + Math.floor(Math.random() * 20_000)
+      try {
+        const { fd } = openSocket(libc, address, port)
+        try {
+          libc.close(openSocket(libc, address, port, undefined, 'tcp').fd)
+          return { fd, port }
+        } catch {
+          libc.close(fd)
+        }
+      } catch {
+        // The next one may be free.
+      }
+    }
   }
 
   async function open(

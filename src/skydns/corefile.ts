@@ -89,7 +89,7 @@ function* numbers({ prometheusPort, prometheusPath, prometheusNamespace, prometh
     of: [prometheusPort],
     block: [
       ...(prometheusPath.value === '/metrics' ? [] : [line(['path', prometheusPath.value], prometheusPath)]),
-      line(['skydns', prometheusNamespace.value, prometheusSubsystem.value], prometheusNamespace, prometheusSubsystem)
+      line(['skydns', prometheusNamespace.value, prometheusSubsystem.value], prometheusPort, prometheusNamespace, prometheusSubsystem)
     ]
   }
 }

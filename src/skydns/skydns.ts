@@ -103,6 +103,6 @@ function labelOf({ flag, keys, variable }: Spec): string {
 function shownValue({ kind, secret }: Spec, value: unknown): string {
   if (secret) return 'given'
   if (kind === 'duration') return shownDuration(value as number)
-  if (kind === 'list') return (value as readonly string[]).join(',') || 'none'
+  if (kind === 'list') return (value as readonly string[]).join(',') || 'those of /etc/resolv.conf'
   return value === '' ? 'none' : String(value)
 }

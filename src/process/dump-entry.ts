@@ -1,0 +1,12 @@
+/** One key of a dump of etcd. */
+export interface DumpEntry {
+  readonly path: Buffer
+  readonly value: Buffer
+  /** When etcd lets it vanish, in milliseconds since 1970; `unknown` where a dump does not say when; undefined where it stays. */
+  readonly ends: number | 'unknown' | undefined
+}
+
+/** Whether it is an object of JSON. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
