@@ -27,7 +27,8 @@ export const packages = {
   'dnssec-verify': 'bind9-utils',
   drill: 'ldnsutils',
   'ldns-keygen': 'ldnsutils',
-  faketime: 'faketime'
+  faketime: 'faketime',
+  'systemd-socket-activate': 'systemd'
 }
 
 const policyFile = '/usr/sbin/policy-rc.d'
