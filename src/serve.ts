@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { METRICS, processContainer, scopesOf, servicesOf } from './container.js'
 import { isMissing } from './corefile/outside.js'
+import { passedSockets } from './listen/passed-sockets.js'
 import { thrownText } from './message/one-line.js'
 import type { MaybePromise } from './plugin.js'
 import { adminCalls } from './process/admin.js'
@@ -132,8 +133,9 @@ function skydnsOf(flags: Arguments['flags'], tell: Tell): Skydns {
   return new Skydns(flags, { variables: process.env, tell, machine: thisMachine })
 }
 
-function thisMachine(): Machine {
-  return { resolvConf: textOf('/etc/resolv.conf'), passed: [] }
+async function thisMachine(): Promise<Machine> {
+  const { list } = await passedSockets()
+  return { resolvConf: textOf('/etc/resolv.conf'), passed: list }
 }
 
 function textOf(path: string): string | undefined {

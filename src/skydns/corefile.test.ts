@@ -118,12 +118,13 @@ describe('sockets that were passed count', () => {
     { address: '127.0.0.1', port: 53 },
     { address: '127.0.0.2', port: 53 },
     { address: '127.0.0.1', port: 53 },
-    { address: '::', port: 54 }
+    { address: '::', port: 54, isDual: true },
+    { address: '0.0.0.0', port: 55, isDual: false }
   ]
   test('with -systemd, a server block for each port', () => {
     const { lines } = made(['-systemd', '-addr=192.0.2.1:9'], { machine: { passed } })
     const places = lines.filter((line) => /^(\.:|bind)/.test(line))
-    expect(places).toEqual(['.:53 {', 'bind 127.0.0.1 127.0.0.2', '.:54 {'])
+    expect(places).toEqual(['.:53 {', 'bind 127.0.0.1 127.0.0.2', '.:54 {', '.:55 {', 'bind 0.0.0.0'])
   })
 
   test('without it, not', () => {

@@ -22,6 +22,8 @@ export interface Machine {
 export interface Place {
   readonly address: string
   readonly port: number
+  /** Of one for every address: whether for both families. */
+  readonly isDual?: boolean
 }
 
 /** A Corefile. */
@@ -226,7 +228,8 @@ function placesOf({ addr, systemd }: Settings, { passed }: Machine): [port: numb
 function byPort(places: readonly Place[]): [number, string[]][] {
   const ports = new Map<number, Set<string>>()
   for (const { address, port } of places) ports.set(port, (ports.get(port) ?? new Set()).add(address))
-  return [...ports].map(([port, addresses]) => [port, [...addresses].some(isWildcard) ? [] : [...addresses]])
+  const isForAll = (port: number): boolean => places.some((place) => place.port === port && place.isDual === true)
+  return [...ports].map(([port, addresses]) => [port, isForAll(port) ? [] : [...addresses]])
 }
 
 /** Reads `IP:PORT`; without address it is all of the machine, as in Go. Gives what is wrong, in words. */
@@ -237,7 +240,9 @@ export function placeOf(text: string): Place | string {
   if ((host !== '' && !isWhole) || !text.includes(':'))
     return `expected an address and a port such as 127.0.0.1:53 or [::1]:53, not ${JSON.stringify(text)}${isIP(text) === 0 ? '' : `: its port is missing`}`
   if (!isPort(port) || Number(port) === 0) return `expected a port from 1 to 65535, as in 127.0.0.1:53, not ${JSON.stringify(text)}`
-  return { address: host === '' ? '0.0.0.0' : address, port: Number(port) }
+  // As Go has it: a wildcard of either family is for both.
+  const isDual = host === '' || isWildcard(address)
+  return { address: isDual ? '::' : address, port: Number(port), isDual }
 }
 
 function isPort(text: string): boolean {

@@ -2,6 +2,7 @@
 import { ConfigError } from '../corefile/directive.js'
 import type { Variables } from '../corefile/environment.js'
 import { shownDuration } from '../corefile/value.js'
+import type { MaybePromise } from '../plugin.js'
 import type { Arguments } from '../process/arguments.js'
 import type { Configuration } from '../process/configuration.js'
 import { corefileOf, type Machine, storeAlone, topOf } from './corefile.js'
@@ -21,7 +22,7 @@ export interface Around {
   readonly variables: Variables
   readonly tell: Tell
   /** Asked anew at each reading. */
-  readonly machine: () => Machine
+  readonly machine: () => MaybePromise<Machine>
 }
 
 /** A configuration, and its text. */
@@ -48,7 +49,7 @@ export class Skydns {
    */
   async read(isAgain = false): Promise<SkydnsConfiguration> {
     const { tell, machine } = this.#around
-    const around = machine()
+    const around = await machine()
     const first = settle(this.#given, NOTHING)
     // What is wrong on the command line is told before anything is asked for.
     corefileOf({ ...first, systemd: { value: false, from: 'default' } }, around)
