@@ -108,6 +108,9 @@ export const zoneCuts: Offer<() => readonly ZoneCut[]> = { name: 'zone-cuts' }
 /** Signs a reply that a layer before gives by itself, as one that came through: for questions of class IN with DO. */
 export const signsReplies: Offer<(query: Query, reply: Message) => MaybePromise<Reply>> = { name: 'signs-replies' }
 
+/** How many signatures had to be made, as they were not kept, for queries of this server block: a number that only grows. */
+export const signaturesMade: Offer<() => number> = { name: 'signatures-made' }
+
 /** The zones that a plugin answers for with data of its own. */
 export const zonesServed: Offer<readonly string[]> = { name: 'zones-served' }
 

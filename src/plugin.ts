@@ -64,6 +64,7 @@ export {
   rootFolder,
   type Setting,
   serviceStore,
+  signaturesMade,
   signsReplies,
   storeChanges,
   storeReads,
@@ -73,6 +74,7 @@ export {
   zonesServed
 } from './offers.js'
 export { type Client, type Fact, fact, type Query, type ReplyParts, shownAddress } from './query.js'
+export { SizeError } from './reply/size.js'
 export type { EtcdSource, EtcdTls } from './store/etcd/source.js'
 export type { JudgeModule, Reading, Store, StoreChange, StoreOptions, StoreTrace } from './store/interface.js'
 export { fold, type Key, keyOfPath, shownKey } from './store/key.js'

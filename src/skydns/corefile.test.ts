@@ -86,7 +86,7 @@ describe('a setting becomes a line', () => {
     [['-hostmaster=a.b@c.test'], {}, ['hostmaster a.b.c.test.']],
     [['-local=l.skydns.local'], {}, ['local l.skydns.local.']],
     [[], { stored: { ttl: 1, min_ttl: 2, priority: 3, rcache_ttl: 4 } }, ['ttl 1', 'min_ttl 2', 'priority 3', 'rcache_ttl 4']],
-    [['-rcache=5', '-rcache-ttl=6'], {}, ['cache 6 {', 'success 5 6 0', 'denial 5 6 0', 'rcache_ttl 6']],
+    [['-rcache=5', '-rcache-ttl=6'], {}, ['cache {', 'success 5 2147483647 0', 'denial 5 2147483647 0', 'keep 6s', 'rcache_ttl 6']],
     [['-dnssec=/K a', '-scache=7'], {}, ['dnssec skydns.local {', 'key file "/K a"', 'denial nsec3', 'cache_capacity 7']],
     [['-verbose'], {}, ['log']],
     [[], { variables: { PROMETHEUS_PORT: '9153' } }, ['prometheus :9153 {', 'skydns skydns skydns']],

@@ -34,6 +34,7 @@ const REVERSE = ['in-addr.arpa', 'ip6.arpa']
 const RESOLV_CONF = '/etc/resolv.conf'
 /** The cap that SkyDNS lacks. */
 const UDP_SIZE = '4096'
+const MAX_TTL = 0x7fffffff
 /** As many as `forward` takes. */
 const MOST_NAMESERVERS = 15
 /** In the names of BIND's files. */
@@ -62,9 +63,9 @@ function* linesOf(settings: Settings, machine: Machine, notes: string[]): Genera
   yield line(['any', 'refuse'])
   if (roundRobin.value) yield line(['loadbalance'], roundRobin)
   if (rcache.value > 0) {
-    const kept = [rcache.value, rcacheTtl.value, 0]
-    const block = ['success', 'denial'].map((kind) => line([kind, ...kept], rcache, rcacheTtl))
-    yield { words: ['cache', String(rcacheTtl.value)], of: [rcacheTtl], block }
+    // No TTL is changed; it only counts down.
+    const block = ['success', 'denial'].map((kind) => line([kind, rcache.value, MAX_TTL, 0], rcache))
+    yield { words: ['cache'], of: [rcache], block: [...block, line(['keep', `${rcacheTtl.value}s`], rcacheTtl)] }
   }
   if (stubzones.value) yield { words: ['stub', apexOf(domain)], of: [stubzones, domain], block: [line(['etcd'], stubzones)] }
   yield line(['chaos'])

@@ -40,10 +40,11 @@ export function printed(blocks: readonly Line[]): Printed {
 function textOf(blocks: readonly Line[]): { text: string; origins: string[] } {
   let text = HEAD
   const origins = ['']
-  const add = ({ words, of, block }: Line, depth: number): void => {
+  const add = (line: Line, depth: number): void => {
+    const { words, block } = line
     const indent = '  '.repeat(depth)
     text += `${indent}${words.map((word) => shownWord(word)).join(' ')}${block === undefined ? '' : ' {'}\n`
-    origins.push([...new Set(of.map(({ from }) => from).filter((from) => from !== 'default'))].join(', '))
+    origins.push(depth === 0 ? '' : sayers(line).join(', '))
     for (const each of block ?? []) add(each, depth + 1)
     if (block === undefined) return
     text += `${indent}}\n`
@@ -51,6 +52,12 @@ function textOf(blocks: readonly Line[]): { text: string; origins: string[] } {
   }
   for (const block of blocks) add(block, 0)
   return { text, origins }
+}
+
+/** Who has said something of a line, or of its block: what is wrong there may be told of the line alone. */
+function sayers({ of, block = [] }: Line): string[] {
+  const own = of.map(({ from }) => from).filter((from) => from !== 'default')
+  return [...new Set([...own, ...block.flatMap(sayers)])]
 }
 
 function parse(text: string, fileOf: (line: number) => string): readonly ServerBlock[] {
@@ -63,10 +70,11 @@ function parse(text: string, fileOf: (line: number) => string): readonly ServerB
 }
 
 /** Whether a line says what it is to say; a word that is a variable in a Corefile does not. */
-function checkSame({ words, of, block = [] }: Line, found: Directive | undefined): void {
+function checkSame(line: Line, found: Directive | undefined): void {
+  const { words, block = [] } = line
   const isSame = found !== undefined && JSON.stringify([found.name, ...found.args]) === JSON.stringify(words) && found.spelled === undefined
   if (!isSame || found.options.length !== block.length) {
-    const who = of.find(({ from }) => from !== 'default')?.from ?? 'skydns'
+    const [who = 'skydns'] = sayers(line)
     throw new ConfigError(`${who}: a Corefile cannot hold what is said here, expected no {$ or {% and no backslash at the end`)
   }
   for (const [index, child] of block.entries()) checkSame(child, found.options[index])

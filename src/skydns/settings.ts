@@ -35,6 +35,8 @@ export type ValueOf<K extends Kind> = K extends 'text'
 
 const MAX_UINT16 = 0xffff
 const MAX_TTL = 0x7fffffff
+/** A year, in seconds. */
+const MAX_KEPT = 31_536_000
 const MAX_CAPACITY = 0x7fffffff
 const HOUR_MS = 3_600_000
 
@@ -192,7 +194,7 @@ export const SPECS = {
     default: 60,
     flag: 'rcache-ttl',
     keys: ['rcache_ttl'],
-    most: MAX_TTL,
+    most: MAX_KEPT,
     zeroIsDefault: true,
     word: 'SECONDS',
     about: 'for how long; and the TTL of what is looked up for an answer'

@@ -90,10 +90,8 @@ function understood(settings: Settings): string[] {
   const others = NAMES.filter(
     (name) => settings[name].from === 'default' && SPECS[name].default !== '' && !('variable' in SPECS[name] && !('flag' in SPECS[name]))
   )
-  return [
-    ...said,
-    `by default: ${others.map((name) => `${labelOf(SPECS[name])} ${shownValue(SPECS[name], settings[name].value)}`).join(', ')}`
-  ]
+  const shown = others.map((name) => `${labelOf(SPECS[name])} ${shownValue(SPECS[name], settings[name].value)}`)
+  return shown.length === 0 ? said : [...said, `by default: ${shown.join(', ')}`]
 }
 
 function labelOf({ flag, keys, variable }: Spec): string {
