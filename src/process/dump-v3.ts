@@ -1,9 +1,8 @@
 /** What `etcdctl get --prefix KEY -w json` prints, and the JSON gateway of etcd answers to `/v3/kv/range`. */
 import { oneLine } from '../message/one-line.js'
-import { shownPath } from '../store/key.js'
 import { readBase64 } from '../store/lines.js'
 import { StoreError } from '../store/store.js'
-import { type DumpEntry, isObject } from './dump-entry.js'
+import { type DumpEntry, isObject, shownKey } from './dump-entry.js'
 
 /** The names that one of its objects may begin with: whatever sorts its fields. */
 export const V3_FIELDS: readonly string[] = ['header', 'kvs', 'more', 'count']
@@ -43,7 +42,7 @@ function entryOf(kv: unknown, place: string): DumpEntry {
   const path = readBase64(kv.key)
   if (path === undefined || path.length === 0) throw new StoreError(`${place}: expected "key" in base64`)
   const value = readBase64(kv.value ?? '')
-  if (value === undefined) throw new StoreError(`${place}: expected "value" of the key ${shownPath(path)} in base64`)
+  if (value === undefined) throw new StoreError(`${place}: expected "value" of the key ${shownKey(path)} in base64`)
   return { path, value, ends: hasLease(kv.lease) ? 'unknown' : undefined }
 }
 

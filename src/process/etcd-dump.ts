@@ -3,11 +3,10 @@ import { isUtf8 } from 'node:buffer'
 import { getHeapStatistics } from 'node:v8'
 import { thrownText } from '../message/one-line.js'
 import { keyOfEtcdPath } from '../store/etcd/etcd-path.js'
-import { shownPath } from '../store/key.js'
 import { MAX_VALUE_OCTETS } from '../store/limits.js'
 import { lineOf, MAX_TTL } from '../store/lines.js'
 import { StoreError } from '../store/store.js'
-import { type DumpEntry, isObject } from './dump-entry.js'
+import { type DumpEntry, isObject, shownKey } from './dump-entry.js'
 import { entriesOfV2, V2_FIELDS } from './dump-v2.js'
 import { entriesOfV3, V3_ERROR_FIELDS, V3_FIELDS } from './dump-v3.js'
 import { jsonObjects, shownSize } from './json-objects.js'
@@ -41,8 +40,6 @@ export interface Dump {
 /** How much of the heap an object of JSON takes, as text and as what is read of it, by octet of it. */
 const HEAP_PER_OCTET = 4
 const LINES_AT_ONCE = 500
-/** Characters of a key in a message. */
-const MOST_SHOWN = 200
 const REPLACEMENT = Buffer.from('\ufffd')
 
 /** Reads all of it. Throws StoreError where anything is wrong with it. */
@@ -109,12 +106,12 @@ class DumpLines {
   add({ path, value, ends }: DumpEntry, version: 2 | 3): void {
     const key = keyOfEtcdPath(path, '')
     if (typeof key === 'string') {
-      if (this.#odd === undefined) this.#odd = `the key ${shortened(shownPath(path))} ${key}`
+      if (this.#odd === undefined) this.#odd = `the key ${shownKey(path)} ${key}`
       else this.#others++
       return
     }
     if (value.length > MAX_VALUE_OCTETS)
-      throw new StoreError(`the value of ${shortened(shownPath(path))} has ${value.length} octets: ${MAX_VALUE_OCTETS} is the limit`)
+      throw new StoreError(`the value of ${shownKey(path)} has ${value.length} octets: ${MAX_VALUE_OCTETS} is the limit`)
     const { now, ttl } = this.#options
     if (typeof ends === 'number' && ends <= now) {
       this.#ended++
@@ -155,8 +152,4 @@ class DumpLines {
 
 function counted(keys: number): string {
   return keys === 1 ? '1 key has' : `${keys} keys have`
-}
-
-function shortened(text: string): string {
-  return text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text
 }
