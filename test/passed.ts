@@ -25,6 +25,8 @@ export interface PassedOptions {
   /** Who runs the server; the sockets are bound before. */
   readonly uid?: number
   readonly ready?: RegExp
+  /** `run` where left out. */
+  readonly command?: readonly string[]
 }
 
 /** Binds the sockets, puts them at descriptors from 3 on, gives up its rights, and becomes the server: LISTEN_PID is its own. */
@@ -57,11 +59,11 @@ os.execv(sys.argv[2], sys.argv[2:])
 /** A server that was passed sockets, and the folder of its Corefile. */
 export type PassedServer = Running & { readonly cwd: string }
 
-/** Starts `skein run` with these sockets, and waits until it says that it runs, or `ready`; it ends with the test. */
+/** Starts the server with these sockets, and waits until it says that it runs, or `ready`; it ends with the test. */
 export async function startPassed(sockets: readonly Passing[], corefile: string, options: PassedOptions = {}): Promise<PassedServer> {
-  const { env, ready = /Skein-\d/, ...spec } = options
+  const { env, ready = /Skein-\d/, command = ['run'], ...spec } = options
   const cwd = folderWith(corefile)
-  const args = ['-c', PARENT, JSON.stringify({ sockets, ...spec }), process.execPath, MAIN, 'run']
+  const args = ['-c', PARENT, JSON.stringify({ sockets, ...spec }), process.execPath, MAIN, ...command]
   const running = await startProcess(tool('python3'), args, { cwd, env: { XDG_RUNTIME_DIR: cwd, ...env }, ready })
   onTestFinished(async () => void (await running.stop()))
   return { ...running, cwd }

@@ -5,8 +5,10 @@ import { type Answer, readAnswer, requestOctets } from 'skein/testing'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { kv, MAIN, skein } from './command.js'
 import { openClient } from './dns-client.js'
+import { startPassed } from './passed.js'
 import { freePort, type Running, startProcess, temporaryFolder } from './processes.js'
 import { embeddedStore, startSkydns } from './skydns-command.js'
+import { needs } from './tools.js'
 
 const folder = temporaryFolder()
 const running: Running[] = []
@@ -30,8 +32,8 @@ async function started(args: readonly string[], cwd: string, env: Record<string,
   return server
 }
 
-async function ask(port: number, question: string, address = '127.0.0.1'): Promise<Answer> {
-  const client = await openClient('udp', { address, port })
+async function ask(port: number, question: string, address = '127.0.0.1', transport: 'udp' | 'tcp' = 'udp'): Promise<Answer> {
+  const client = await openClient(transport, { address, port })
   try {
     return readAnswer(await client.ask(requestOctets(question, { edns: 4096 })))
   } finally {
@@ -99,6 +101,43 @@ describe('the object in the store has the last word', () => {
       err: 'skein: not reloaded, and the server goes on as it was: /skydns/config: ttl: expected a whole number, at most 2147483647, not "much"\n'
     })
     expect((await ask(port, 'web.sky.test. A')).answer).toEqual(['web.sky.test. 30 A 10.0.0.1'])
+  })
+})
+
+describe('with -systemd', needs('python3'), () => {
+  test('it listens on the sockets that were passed, whatever -addr says', async () => {
+    const [port, other, unused] = [await freePort(), await freePort('127.0.0.2'), await freePort()]
+    const server = await startPassed(
+      [
+        ['udp', '127.0.0.1', port],
+        ['tcp', '127.0.0.1', port],
+        ['udp', '127.0.0.2', other],
+        ['tcp', '127.0.0.2', other]
+      ],
+      '',
+      {
+        command: [
+          'skydns',
+          '-systemd',
+          `-addr=127.0.0.1:${unused}`,
+          '-embedded=d',
+          '-api=off',
+          '-domain=sky.test',
+          '-nameservers=127.0.0.1:9'
+        ]
+      }
+    )
+    const soa = /^sky\.test\. 3600 SOA ns\.dns\.sky\.test\. hostmaster\.sky\.test\. /
+    expect((await ask(port, 'sky.test. SOA')).answer[0]).toMatch(soa)
+    expect((await ask(port, 'sky.test. SOA', '127.0.0.1', 'tcp')).answer[0]).toMatch(soa)
+    expect((await ask(other, 'sky.test. SOA', '127.0.0.2')).answer[0]).toMatch(soa)
+    const passed = server.output().match(/listening on the passed socket \S+ \(\w+/g)
+    expect(passed?.sort()).toEqual(
+      [`127.0.0.1:${port} (udp`, `127.0.0.1:${port} (tcp`, `127.0.0.2:${other} (udp`, `127.0.0.2:${other} (tcp`]
+        .map((each) => `listening on the passed socket ${each}`)
+        .sort()
+    )
+    await expect(ask(unused, 'sky.test. SOA', '127.0.0.1', 'tcp')).rejects.toThrow('ECONNREFUSED')
   })
 })
 
