@@ -74,6 +74,8 @@ describe('a setting becomes a line', () => {
     [['-machines=http://a,https://b/'], {}, ['endpoint http://a:80 https://b:443']],
     [['-machines=http://[::1],http://[::1]:2379/'], {}, ['endpoint http://[::1]:80 http://[::1]:2379/']],
     [['-etcd3', '-machines=http://a'], {}, ['endpoint http://a', 'version 3']],
+    // Their like is for `etcd` to refuse, which would not see what is taken off here.
+    [['-machines=http://u:p@a,http://a?b,http://a#b'], {}, ['endpoint http://u:p@a http://a?b "http://a#b"']],
     [['-embedded=data'], {}, [`store ${resolve('data')}`]],
     [['-embedded=/d', '-api=off'], {}, ['store /d', 'api off']],
     [['-path-prefix=/a/b/'], {}, ['path /a/b']],
@@ -184,8 +186,21 @@ describe('what is wrong names who has said it', () => {
     [['-machines=,'], {}, '-machines: expected a URL such as http://127.0.0.1:2379'],
     [[], { variables: { PROMETHEUS_PORT: 'x' } }, 'PROMETHEUS_PORT: expected a port from 1 to 65535, or 0 for none, not "x"'],
     [['-username={$USER}'], {}, '-username: a Corefile cannot hold what is said here, expected no {$ or {% and no backslash at the end'],
-    [['-username=u', '-password=a b\\'], {}, 'a Corefile cannot hold what is said here']
+    [['-username=u', '-password=a b\\'], {}, '-username, -password: a Corefile cannot hold what is said here'],
+    [[], { stored: { dns_addr: 'x'.repeat(100) } }, `/skydns/config: ${address} "${'x'.repeat(60)}…"`],
+    [[], { stored: { nameservers: ['x'.repeat(100)] } }, `/skydns/config: name servers: ${address} "${'x'.repeat(60)}…"`]
   ])('%j %j', (argv, asked, problem) => {
     expect(() => made(argv, asked)).toThrow(problem)
   })
+})
+
+test('whoever has said a line is known behind words of several lines', () => {
+  const settings = settle(
+    givenBy(readFlags(['-hostmaster=a\nb\nc', '-local=l.test', '-nameservers=192.0.2.1:53']).flags, {}, () => {}),
+    new Map()
+  )
+  const [block] = corefileOf(settings, MACHINE).blocks
+  const named = block!.directives.flatMap((directive) => [directive, ...directive.options])
+  const sayers = ['hostmaster', 'local', 'forward'].map((name) => named.find((each) => each.name === name)?.at.file)
+  expect(sayers).toEqual(['skydns (-hostmaster)', 'skydns (-local)', 'skydns (-nameservers)'])
 })

@@ -43,8 +43,10 @@ function textOf(blocks: readonly Line[]): { text: string; origins: string[] } {
   const add = (line: Line, depth: number): void => {
     const { words, block } = line
     const indent = '  '.repeat(depth)
-    text += `${indent}${words.map((word) => shownWord(word)).join(' ')}${block === undefined ? '' : ' {'}\n`
-    origins.push(depth === 0 ? '' : sayers(line).join(', '))
+    const written = words.map((word) => shownWord(word)).join(' ')
+    text += `${indent}${written}${block === undefined ? '' : ' {'}\n`
+    // A word in quotes may go on for several.
+    for (const _ of written.split('\n')) origins.push(depth === 0 ? '' : sayers(line).join(', '))
     for (const each of block ?? []) add(each, depth + 1)
     if (block === undefined) return
     text += `${indent}}\n`
@@ -74,8 +76,9 @@ function checkSame(line: Line, found: Directive | undefined): void {
   const { words, block = [] } = line
   const isSame = found !== undefined && JSON.stringify([found.name, ...found.args]) === JSON.stringify(words) && found.spelled === undefined
   if (!isSame || found.options.length !== block.length) {
-    const [who = 'skydns'] = sayers(line)
-    throw new ConfigError(`${who}: a Corefile cannot hold what is said here, expected no {$ or {% and no backslash at the end`)
+    throw new ConfigError(
+      `${sayers(line).join(', ') || 'skydns'}: a Corefile cannot hold what is said here, expected no {$ or {% and no backslash at the end`
+    )
   }
   for (const [index, child] of block.entries()) checkSame(child, found.options[index])
 }

@@ -30,6 +30,8 @@ export type SkydnsConfiguration = Configuration & { readonly text: string }
 
 /** What its messages and its control socket call the configuration. */
 const NAME = 'skydns'
+/** Characters of a value in the log: as many as a name has, and as a list of members may have. */
+const MOST_SHOWN = 1000
 const NOTHING: Said = new Map()
 
 /** The settings that this process was started with. Throws UsageError. */
@@ -102,6 +104,10 @@ function labelOf({ flag, keys, variable }: Spec): string {
 function shownValue({ kind, secret }: Spec, value: unknown): string {
   if (secret) return 'given'
   if (kind === 'duration') return shownDuration(value as number)
-  if (kind === 'list') return (value as readonly string[]).join(',') || 'those of /etc/resolv.conf'
-  return value === '' ? 'none' : String(value)
+  if (kind === 'list') return cut((value as readonly string[]).join(',')) || 'those of /etc/resolv.conf'
+  return value === '' ? 'none' : cut(String(value))
+}
+
+function cut(text: string): string {
+  return text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text
 }
