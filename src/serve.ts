@@ -22,7 +22,8 @@ import { Skydns, type Tell } from './skydns/skydns.js'
 
 /** What the server runs with. */
 export interface Served {
-  readonly configuration: Configuration
+  /** Signals are heeded while it is waited for. */
+  readonly configuration: MaybePromise<Configuration>
   /** Reads it once more, for a reload. Throws ConfigError. */
   readonly again: (before: Configuration) => MaybePromise<Configuration>
   readonly defaultPort: number
@@ -51,7 +52,7 @@ function partsOf({ version, format }: Process) {
 
 async function serveWith({ container, services }: Parts, served: Served, { format }: Process): Promise<void> {
   const { log } = services
-  const { configuration, again, defaultPort, isQuiet } = served
+  const { again, defaultPort, isQuiet } = served
   let reload = (): void => log.warn('not started yet: there is nothing to reload')
   onReloadSignal(
     () => reload(),
@@ -64,6 +65,7 @@ async function serveWith({ container, services }: Parts, served: Served, { forma
     process.exit(0)
   }
   onStopSignal((signal) => stop(signal))
+  const configuration = await served.configuration
   const adminEnd = new AdminEnd(log)
   const server = await startServer({
     configuration,
@@ -119,8 +121,7 @@ async function stopAll(server: RunningServer, control: Promise<ControlSocket | u
 export async function serveSkydns(flags: Arguments['flags'], process_: Process): Promise<void> {
   const parts = partsOf(process_)
   const skydns = skydnsOf(flags, parts.services.log)
-  const configuration = await skydns.read()
-  await serveWith(parts, { configuration, again: () => skydns.read(true), defaultPort: 53, isQuiet: false }, process_)
+  await serveWith(parts, { configuration: skydns.read(), again: () => skydns.read(true), defaultPort: 53, isQuiet: false }, process_)
 }
 
 /** The Corefile that they stand for. Throws ConfigError. */

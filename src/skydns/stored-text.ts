@@ -4,17 +4,21 @@ import { request } from 'node:http'
 import type { ServerBlock } from '../corefile/parser.js'
 import { thrownText } from '../message/one-line.js'
 import { storesSetUp } from '../process/kv-setup.js'
+import type { EtcdClient } from '../store/etcd/client.js'
 import { loadClient } from '../store/etcd/load-client.js'
 import type { EtcdSource } from '../store/etcd/source.js'
 import { keyOfPath } from '../store/key.js'
 import { controlPath, isLocked, lockFolder } from '../store/lock.js'
 import { StoreError } from '../store/store.js'
+import { firstAnswer } from './first-answer.js'
 
 /** What was found: the text, nothing, or why nobody knows, in words. */
 export type StoredText = { readonly text: string } | { readonly absent: true } | { readonly failed: string }
 
 /** Names must resolve soon, also where etcd is away. */
 const PATIENCE = { callMs: 2000, quietMs: 2000 }
+/** Within this all members of a cluster are asked. */
+const ALL_ASKED_MS = 1000
 
 /** Reads what stands at `path`, in the store that the `etcd` of these blocks has. Throws ConfigError where that is none. */
 export async function storedText(blocks: readonly ServerBlock[], path: string): Promise<StoredText> {
@@ -28,21 +32,26 @@ export async function storedText(blocks: readonly ServerBlock[], path: string): 
   }
 }
 
-/** From the first member that can be reached. */
+/** From the first member that answers: members that are silent are not waited for one after another. */
 async function fromEtcd(source: EtcdSource, path: string): Promise<Buffer | undefined> {
   const make = await loadClient(source.version)
-  const failures: string[] = []
-  for (const endpoint of source.endpoints) {
-    const client = make(source, endpoint, PATIENCE)
+  const clients: EtcdClient[] = []
+  const asks = source.endpoints.map((endpoint) => async () => {
     try {
+      const client = make(source, endpoint, PATIENCE)
+      clients.push(client)
       return await client.get(Buffer.from(path))
     } catch (error) {
-      failures.push(`${endpoint}: ${thrownText(error)}`)
-    } finally {
-      client.close()
+      throw new StoreError(`${endpoint}: ${thrownText(error)}`, { cause: error })
     }
+  })
+  try {
+    return await firstAnswer(asks, ALL_ASKED_MS / asks.length)
+  } catch (error) {
+    throw new StoreError((error as AggregateError).errors.map(thrownText).join('; '), { cause: error })
+  } finally {
+    for (const client of clients) client.close()
   }
-  throw new StoreError(failures.join('; '))
 }
 
 async function fromFolder(folder: string, path: string): Promise<Buffer | undefined> {
@@ -65,9 +74,12 @@ async function fromFolder(folder: string, path: string): Promise<Buffer | undefi
 
 function fromServer(folder: string, path: string): Promise<Buffer | undefined> {
   return new Promise((done, failed) => {
+    const lost = ({ message }: Error): void => failed(new StoreError(`the server of ${folder} does not answer: ${message}`))
     const asked = `/kv/get?arguments=${encodeURIComponent(JSON.stringify({ key: path, raw: true }))}`
     const sent = request({ socketPath: controlPath(folder), method: 'POST', path: asked, timeout: PATIENCE.callMs }, (response) => {
       const chunks: Buffer[] = []
+      // A server may end amid its answer.
+      response.on('error', lost)
       response.on('data', (chunk: Buffer) => chunks.push(chunk))
       response.on('end', () => {
         const body = Buffer.concat(chunks)
@@ -77,7 +89,7 @@ function fromServer(folder: string, path: string): Promise<Buffer | undefined> {
       })
     })
     sent.on('timeout', () => sent.destroy(new StoreError('no answer')))
-    sent.on('error', (error) => failed(new StoreError(`the server of ${folder} does not answer: ${error.message}`)))
+    sent.on('error', lost)
     sent.end()
   })
 }
