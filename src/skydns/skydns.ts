@@ -104,7 +104,8 @@ function labelOf({ flag, keys, variable }: Spec): string {
 function shownValue({ kind, secret }: Spec, value: unknown): string {
   if (secret) return 'given'
   if (kind === 'duration') return shownDuration(value as number)
-  if (kind === 'list') return cut((value as readonly string[]).join(',')) || 'those of /etc/resolv.conf'
+  // A URL may have a password, which is refused where it would be used.
+  if (kind === 'list') return cut((value as readonly string[]).join(',').replace(/\/\/[^/,]*@/g, '//…@')) || 'those of /etc/resolv.conf'
   return value === '' ? 'none' : cut(String(value))
 }
 
