@@ -73,6 +73,7 @@ describe('a setting becomes a line', () => {
     [['-machines=http://a:1,http://b:2'], {}, ['endpoint http://a:1 http://b:2', 'version 2']],
     [['-machines=http://a,https://b/'], {}, ['endpoint http://a:80 https://b:443']],
     [['-machines=http://[::1],http://[::1]:2379/'], {}, ['endpoint http://[::1]:80 http://[::1]:2379/']],
+    [['-machines=http://u:p@a,http://a/b'], {}, ['endpoint http://u:p@a http://a/b']],
     [['-etcd3', '-machines=http://a'], {}, ['endpoint http://a', 'version 3']],
     [['-embedded=data'], {}, [`store ${resolve('data')}`]],
     [['-embedded=/d', '-api=off'], {}, ['store /d', 'api off']],
@@ -107,6 +108,7 @@ describe('a setting becomes a line', () => {
     [['-addr=[::]:53'], {}, 'bind'],
     [[], { stored: { dns_addr: ':53' } }, 'bind'],
     [[], { variables: { PROMETHEUS_PORT: '0' } }, 'prometheus'],
+    [[], { variables: { PROMETHEUS_PORT: '00' } }, 'prometheus'],
     [['-rcache=5'], { stored: { rcache: 0 } }, 'cache']
   ])('%j %j is a line less', (argv, asked, gone) => {
     expect(made(argv, asked).lines.filter((line) => line.split(' ')[0] === gone)).toEqual([])

@@ -84,9 +84,9 @@ function apexOf({ value }: Settled<string>): string {
 
 function* numbers({ prometheusPort, prometheusPath, prometheusNamespace, prometheusSubsystem }: Settings): Generator<Line> {
   const { value: port } = prometheusPort
-  if (port === '' || port === '0') return
-  if (!isPort(port))
+  if (port !== '' && !isPort(port))
     throw new ConfigError(`${prometheusPort.from}: expected a port from 1 to 65535, or 0 for none, not ${JSON.stringify(port)}`)
+  if (Number(port) === 0) return
   yield {
     words: ['prometheus', `:${Number(port)}`],
     of: [prometheusPort],
@@ -178,8 +178,9 @@ function* store(settings: Settings, notes: string[]): Generator<Line> {
 /** SkyDNS's client of version 2 goes to HTTP's own port where the URL names none. */
 function withPort(text: string): string {
   if (!/^https?:\/\//i.test(text) || /:\d+\/?$/.test(text) || !URL.canParse(text)) return text
-  const { protocol, hostname, pathname } = new URL(text)
-  return pathname === '/' ? `${protocol}//${hostname}:${protocol === 'https:' ? 443 : 80}` : text
+  const { protocol, hostname, pathname, username } = new URL(text)
+  // What else stands there is for `etcd` to refuse.
+  return pathname === '/' && username === '' ? `${protocol}//${hostname}:${protocol === 'https:' ? 443 : 80}` : text
 }
 
 function forwarding(settings: Settings, { resolvConf }: Machine, notes: string[]): Line {
@@ -233,7 +234,7 @@ function byPort(places: readonly Place[]): [number, string[]][] {
 }
 
 /** Reads `IP:PORT`; without address it is all of the machine, as in Go. Gives what is wrong, in words. */
-export function placeOf(text: string): Place | string {
+function placeOf(text: string): Place | string {
   const [, host = text, port = ''] = /^(.*):([^:]*)$/s.exec(text) ?? []
   const address = withoutBrackets(host)
   const isWhole = isIP(address) === 4 ? host === address : isIP(address) === 6 && host !== address
