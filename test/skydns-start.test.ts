@@ -102,6 +102,11 @@ describe('the object in the store has the last word', () => {
       err: 'skein: not reloaded, and the server goes on as it was: /skydns/config: ttl: expected a whole number, at most 2147483647, not "much"\n'
     })
     expect((await ask(port, 'web.sky.test. A')).answer).toEqual(['web.sky.test. 30 A 10.0.0.1'])
+
+    await store.replace('/skydns/config', [])
+    process.kill(server.pid, 'SIGHUP')
+    await server.prints(/there is no \/skydns\/config: going on with flags and defaults\n[\s\S]*Reloading complete/)
+    expect((await ask(other, 'web.sky.test. A')).answer).toEqual(['web.sky.test. 3600 A 10.0.0.1'])
   })
 })
 

@@ -115,6 +115,11 @@ function isAtOrBelow(path: Buffer, key: Key): boolean {
   return text === top || top === '' || text.startsWith(`${top}/`)
 }
 
+/** What is told of a key that is not there. */
+export function noKey(path: string): string {
+  return `there is no key ${path}`
+}
+
 function missing(path: string): never {
-  throw new StoreError(`there is no key ${path}`)
+  throw new StoreError(noKey(path))
 }

@@ -1,14 +1,13 @@
 /** `skein kv`: reads and changes the service store, or the etcd that feeds it, from the command line. */
 import { existsSync } from 'node:fs'
 import { open } from 'node:fs/promises'
-import { request as httpRequest } from 'node:http'
 import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import { prepareFolder } from '../store/folder.js'
-import { controlPath, type FolderLock, isLocked, lockFolder } from '../store/lock.js'
+import { type FolderLock, isLocked, lockFolder } from '../store/lock.js'
 import type { LockedStore } from '../store/locked.js'
 import { StoreError } from '../store/store.js'
 import { type Flag, readArguments, shownFlags, UsageError } from './arguments.js'
+import { askStore } from './kv-client.js'
 import { folderMeant, judgeOf, type Meant, sourceMeant } from './kv-corefile.js'
 import type { ImportInput } from './kv-import.js'
 import { isVerb, type KvArguments, kvVerb, type Verb } from './kv-verbs.js'
@@ -57,7 +56,7 @@ export async function kv(argv: readonly string[]): Promise<void> {
   if (flags.has('to')) return writeTo(flags.get('to')!, verb, meant, asked, rest)
   const folder = await folderMeant(meant)
   const { input, notes } = await sentOf(verb, rest, asked)
-  if (existsSync(folder) && (await isLocked(folder))) await askServer(folder, verb, asked, input)
+  if (existsSync(folder) && (await isLocked(folder))) await askStore(folder, { verb, asked, input }, printAll)
   else {
     if (!existsSync(folder) && verb !== 'put' && verb !== 'import')
       throw new StoreError(`there is no store in ${folder}: name its folder with -store`)
@@ -89,7 +88,7 @@ async function useStopped(folder: string, use: (store: LockedStore) => AsyncIter
   try {
     const store = await openLocked(folder, lock)
     try {
-      for await (const chunk of use(store)) await print(chunk)
+      await printAll(use(store))
     } finally {
       await store.close()
     }
@@ -135,24 +134,6 @@ function readTtl(text: string, verb: Verb): number {
   return Number(text)
 }
 
-function askServer(folder: string, verb: Verb, asked: KvArguments, input: AsyncIterable<Buffer>): Promise<void> {
-  return new Promise((done, failed) => {
-    const path = `/kv/${verb}?arguments=${encodeURIComponent(JSON.stringify(asked))}`
-    let answered = false
-    const request = httpRequest({ socketPath: controlPath(folder), method: 'POST', path }, (response) => {
-      answered = true
-      const receive = async (): Promise<void> => {
-        if (response.statusCode !== 200) throw new StoreError(await textOf(response))
-        for await (const chunk of response) await print(chunk as Buffer)
-      }
-      receive().then(done, failed)
-    })
-    request.on('error', (error) => failed(new StoreError(`the server of ${folder} does not answer: ${error.message}`)))
-    // A server that refuses early stops reading: what it says counts then.
-    pipeline(input, request).catch((error: Error) => answered || failed(error))
-  })
-}
-
 /** What a verb reads: the value of `put`, the lines of `import`. */
 async function inputOf(verb: Verb, [first, second]: readonly string[]): Promise<AsyncIterable<Buffer>> {
   if (verb === 'put' && second !== '-') return Readable.from([Buffer.from(second ?? '')])
@@ -171,10 +152,8 @@ async function inputOf(verb: Verb, [first, second]: readonly string[]): Promise<
   }
 }
 
-async function textOf(stream: AsyncIterable<Buffer | string>): Promise<string> {
-  const chunks: Buffer[] = []
-  for await (const chunk of stream) chunks.push(Buffer.from(chunk as Buffer))
-  return Buffer.concat(chunks).toString('utf8')
+async function printAll(chunks: AsyncIterable<string | Buffer>): Promise<void> {
+  for await (const chunk of chunks) await print(chunk)
 }
 
 /** Waits until it is written: what a pipe has not taken is lost when the process ends. */

@@ -1,13 +1,15 @@
 /** Reads the text of the stored object, from etcd or from the embedded store. */
 import { existsSync } from 'node:fs'
-import { request } from 'node:http'
+import { Readable } from 'node:stream'
 import type { ServerBlock } from '../corefile/parser.js'
 import { thrownText } from '../message/one-line.js'
+import { askStore, octetsOf } from '../process/kv-client.js'
 import { storesSetUp } from '../process/kv-setup.js'
+import { noKey } from '../process/kv-verbs.js'
 import { loadClient } from '../store/etcd/load-client.js'
 import type { EtcdSource } from '../store/etcd/source.js'
-import { keyOfPath } from '../store/key.js'
-import { controlPath, isLocked, lockFolder } from '../store/lock.js'
+import { keyOfPath, shownKey } from '../store/key.js'
+import { isLocked, lockFolder } from '../store/lock.js'
 import { StoreError } from '../store/store.js'
 
 /** What was found: the text, nothing, or why nobody knows, in words. */
@@ -63,21 +65,13 @@ async function fromFolder(folder: string, path: string): Promise<Buffer | undefi
   }
 }
 
-function fromServer(folder: string, path: string): Promise<Buffer | undefined> {
-  return new Promise((done, failed) => {
-    const asked = `/kv/get?arguments=${encodeURIComponent(JSON.stringify({ key: path, raw: true }))}`
-    const sent = request({ socketPath: controlPath(folder), method: 'POST', path: asked, timeout: PATIENCE.callMs }, (response) => {
-      const chunks: Buffer[] = []
-      response.on('data', (chunk: Buffer) => chunks.push(chunk))
-      response.on('end', () => {
-        const body = Buffer.concat(chunks)
-        if (response.statusCode === 200) done(body)
-        else if (body.toString('utf8').startsWith('there is no key')) done(undefined)
-        else failed(new StoreError(body.toString('utf8')))
-      })
-    })
-    sent.on('timeout', () => sent.destroy(new StoreError('no answer')))
-    sent.on('error', (error) => failed(new StoreError(`the server of ${folder} does not answer: ${error.message}`)))
-    sent.end()
-  })
+async function fromServer(folder: string, path: string): Promise<Buffer | undefined> {
+  const key = shownKey(keyOfPath(path))
+  const call = { verb: 'get', asked: { key, raw: true }, input: Readable.from([]), silentMs: PATIENCE.quietMs } as const
+  try {
+    return await askStore(folder, call, octetsOf)
+  } catch (error) {
+    if (error instanceof StoreError && error.message === noKey(key)) return undefined
+    throw error
+  }
 }
