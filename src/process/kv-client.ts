@@ -1,5 +1,5 @@
 /** Asks the running server of a store, at the control socket in the store's folder. */
-import { type IncomingMessage, request as httpRequest } from 'node:http'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { controlPath } from '../store/lock.js'

@@ -7,6 +7,7 @@ import { shownDuration } from '../corefile/value.js'
 import { withoutBrackets } from '../corefile/zone.js'
 import { isWildcard } from '../listen/addresses.js'
 import { upstreamAt } from '../upstream/address.js'
+import { readResolvConf } from '../upstream/resolv-conf.js'
 import { type Line, line, type Printed, printed } from './lines.js'
 import type { Settings, Settled } from './settings.js'
 
@@ -196,7 +197,8 @@ function forwarding(settings: Settings, { resolvConf }: Machine, notes: string[]
   if (nameservers.value.length > named.length)
     notes.push(`${nameservers.from}: of ${nameservers.value.length} name servers the first ${MOST_NAMESERVERS} are asked`)
   if (named.length > 0) return { words: ['forward', '.', ...named], of: [nameservers], block }
-  if (resolvConf !== undefined && hasNameserver(resolvConf)) return { words: ['forward', '.', RESOLV_CONF], of: [nameservers], block }
+  if (resolvConf !== undefined && readResolvConf(resolvConf).upstreams.length > 0)
+    return { words: ['forward', '.', RESOLV_CONF], of: [nameservers], block }
   const why = resolvConf === undefined ? `there is no ${RESOLV_CONF}` : `${RESOLV_CONF} names none`
   notes.push(`no name servers: ${why}, so names outside of the domain are answered with SERVFAIL`)
   return { words: ['forward', '.', 'none'], of: [nameservers], block }
@@ -209,10 +211,6 @@ function checkNameserver(text: string, from: string): void {
   const problem =
     typeof place === 'string' ? place : text.startsWith(':') ? `expected an address too, not ${JSON.stringify(text)}` : undefined
   if (problem !== undefined) throw new ConfigError(`${from}: name servers: ${problem}`)
-}
-
-function hasNameserver(text: string): boolean {
-  return [...text.matchAll(/^[ \t]*nameserver[ \t]+(\S+)/gm)].some(([, address = '']) => upstreamAt(address) !== undefined)
 }
 
 /** For each port the addresses, none for all of the machine. */
