@@ -9,7 +9,7 @@ import { isWildcard } from '../listen/addresses.js'
 import { upstreamAt } from '../upstream/address.js'
 import { readResolvConf } from '../upstream/resolv-conf.js'
 import { type Line, line, type Printed, printed } from './lines.js'
-import type { Settings, Settled } from './settings.js'
+import { MAX_TTL, type Settings, type Settled } from './settings.js'
 
 /** What the machine has to do with it. */
 export interface Machine {
@@ -37,7 +37,6 @@ const REVERSE = ['in-addr.arpa', 'ip6.arpa']
 const RESOLV_CONF = '/etc/resolv.conf'
 /** The cap that SkyDNS lacks. */
 const UDP_SIZE = '4096'
-const MAX_TTL = 0x7fffffff
 /** As many as `forward` takes. */
 const MOST_NAMESERVERS = 15
 /** In the names of BIND's files. */

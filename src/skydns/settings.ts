@@ -34,7 +34,8 @@ export type ValueOf<K extends Kind> = K extends 'text'
       : number
 
 const MAX_UINT16 = 0xffff
-const MAX_TTL = 0x7fffffff
+/** RFC 2181 §8. */
+export const MAX_TTL = 0x7fffffff
 /** A year, in seconds. */
 const MAX_KEPT = 31_536_000
 const MAX_CAPACITY = 0x7fffffff
