@@ -33,10 +33,10 @@ export function readStored(text: string, from: string): Stored | string {
   const spelled = new Map<SettingName, string>()
   const notes: string[] = []
   for (const [spelling, value] of Object.entries(object)) {
-    // Go takes keys in any case, and null for nothing said.
+    // Go takes keys in any case, and null for nothing said where no list is expected.
     const key = spelling.toLowerCase()
-    if (value === null) continue
     const name = KEYS.get(key)
+    if (value === null && (name === undefined || SPECS[name].kind !== 'list')) continue
     if (name === undefined) {
       notes.push(`${from}: ${spelling} has no effect${Object.hasOwn(NO_EFFECT, key) ? `: ${NO_EFFECT[key]}` : hint(key)}`)
       continue
