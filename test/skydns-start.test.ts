@@ -4,7 +4,8 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type Answer, readAnswer, requestOctets } from 'skein/testing'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
-import { kv, MAIN, skein } from './command.js'
+import { kv } from '../src/process/kv.js'
+import { MAIN, skein } from './command.js'
 import { openClient } from './dns-client.js'
 import { startPassed } from './passed.js'
 import { freePort, type Running, startProcess, temporaryFolder } from './processes.js'
@@ -55,8 +56,8 @@ describe('the object in the store has the last word', () => {
     const cwd = place()
     const [port, other] = [await freePort(), await freePort()]
     const object = { dns_addr: `127.0.0.1:${port}`, ttl: 300, round_robin: false, etcd3: true, nameserver: [] }
-    expect(await kv(cwd, ['put', '-store', 'd', '/skydns/config', JSON.stringify(object)])).toBe('')
-    expect(await kv(cwd, ['put', '-store', 'd', '/skydns/test/sky/web', '{"host":"10.0.0.1"}'])).toBe('')
+    await kv(['put', '-store', join(cwd, 'd'), '/skydns/config', JSON.stringify(object)])
+    await kv(['put', '-store', join(cwd, 'd'), '/skydns/test/sky/web', '{"host":"10.0.0.1"}'])
     const server = await started(
       [
         '-embedded=d',
@@ -211,7 +212,7 @@ describe('what is wrong ends the start with a line that says where', () => {
 
   test('an object that is no JSON', async () => {
     const cwd = place()
-    expect(await kv(cwd, ['put', '-store', 'd', '/skydns/config', '{"ttl":60'])).toBe('')
+    await kv(['put', '-store', join(cwd, 'd'), '/skydns/config', '{"ttl":60'])
     const { code, err } = await skein(['skydns', '-embedded=d', '-api=off'], cwd)
     expect(err).toMatch(/^skein: \/skydns\/config: expected a JSON object \(/)
     expect(code).toBe(1)
