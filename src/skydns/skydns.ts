@@ -7,7 +7,7 @@ import type { Arguments } from '../process/arguments.js'
 import type { Configuration } from '../process/configuration.js'
 import { corefileOf, type Machine, storeAlone, topOf } from './corefile.js'
 import { givenBy } from './given.js'
-import { NAMES, type Said, type Settings, type Settled, SPECS, type Spec, settle } from './settings.js'
+import { NAMES, type Said, type SettingName, type Settings, type Settled, SPECS, type Spec, settle } from './settings.js'
 import { readStored } from './stored.js'
 import { storedText } from './stored-text.js'
 
