@@ -30,21 +30,24 @@ export async function storedText(blocks: readonly ServerBlock[], path: string): 
   }
 }
 
-/** From the first member that can be reached. */
+/** From the member that answers first: one that does not must not hold up the start. */
 async function fromEtcd(source: EtcdSource, path: string): Promise<Buffer | undefined> {
   const make = await loadClient(source.version)
-  const failures: string[] = []
-  for (const endpoint of source.endpoints) {
-    const client = make(source, endpoint, PATIENCE)
+  const clients = source.endpoints.map((endpoint) => ({ endpoint, client: make(source, endpoint, PATIENCE) }))
+  const asked = clients.map(async ({ endpoint, client }) => {
     try {
       return await client.get(Buffer.from(path))
     } catch (error) {
-      failures.push(`${endpoint}: ${thrownText(error)}`)
-    } finally {
-      client.close()
+      throw new StoreError(`${endpoint}: ${thrownText(error)}`, { cause: error })
     }
+  })
+  try {
+    return await Promise.any(asked)
+  } catch (error) {
+    throw new StoreError((error as AggregateError).errors.map(thrownText).join('; '), { cause: error })
+  } finally {
+    for (const { client } of clients) client.close()
   }
-  throw new StoreError(failures.join('; '))
 }
 
 async function fromFolder(folder: string, path: string): Promise<Buffer | undefined> {
