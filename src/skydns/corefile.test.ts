@@ -78,6 +78,8 @@ describe('a setting becomes a line', () => {
     [['-embedded=data'], {}, [`store ${resolve('data')}`]],
     [['-embedded=/d', '-api=off'], {}, ['store /d', 'api off']],
     [['-path-prefix=/a/b/'], {}, ['path /a/b']],
+    [['-path-prefix='], { variables: { SKYDNS_PATH_PREFIX: 'a' } }, ['path /']],
+    [[], { variables: { SKYDNS_PATH_PREFIX: '' } }, ['path /skydns']],
     [['-ca-cert=ca.pem'], {}, [`tls ${resolve('ca.pem')}`]],
     [['-ca-cert=/ca', '-tls-pem=/pem', '-tls-key=/key'], {}, ['tls /pem /key /ca']],
     [['-tls-pem=/pem', '-tls-key=/key'], {}, ['tls /pem /key']],
