@@ -1,5 +1,4 @@
 /** An etcd that fails, a server with two threads that follows it, and somebody who asks all the time. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished } from 'vitest'
 import { type Etcd, startEtcd } from './etcd.js'
 import type { EtcdTarget } from './etcd-calls.js'
@@ -35,9 +34,8 @@ export async function scene(size: 1 | 3, version: 2 | 3): Promise<Scene> {
   witness.ask()
   const settled = async (target = etcd.target): Promise<void> => {
     await inStep(following, target, { version })
-    // The news of the last change may still be on its way to the threads.
-    await sleep(200)
-    expect(await witness.isCurrent(target)).toEqual([])
+    // The news of the last change may still be on its way to the threads, and on a busy machine takes its time.
+    await expect.poll(() => witness.isCurrent(target), { timeout: 3000, interval: 200 }).toEqual([])
   }
   return { etcd, following, witness, proxy, inStep: settled }
 }
