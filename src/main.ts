@@ -1,19 +1,17 @@
 #!/usr/bin/env node
 /** The `skein` command. A command loads what it needs alone: it is half of the time that a short one takes. */
 import { readFileSync, realpathSync } from 'node:fs'
+import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ConfigError, type Directive, nearest } from './corefile/directive.js'
-import { namedThrownText, stackLines, thrownText } from './message/one-line.js'
-import type { Log } from './plugin.js'
 import { type Arguments, type Flag, readArguments, readLogFormat, readPort, shownFlags, UsageError } from './process/arguments.js'
-import { folderOf, readAgain, readConfiguration } from './process/configuration.js'
-import type { ControlSocket } from './process/control-socket.js'
+import { platform } from './process/banner.js'
+import { type Configuration, folderOf, readAgain, readConfiguration } from './process/configuration.js'
 import type { Offline } from './process/explain-command.js'
 import { collectAlone } from './process/garbage.js'
 import { jsonLine, type LogFormat } from './process/log.js'
-import { endWithReader, goOnWithoutReader, tellOfStandstill } from './process/output.js'
-import type { RunningServer } from './process/run.js'
-import { onReloadSignal, onStopSignal } from './process/signals.js'
+import { endWithReader, tellOfStandstill } from './process/output.js'
+import { tellStray } from './process/stray.js'
 
 const CONF: Flag = {
   spellings: ['conf'],
@@ -56,6 +54,7 @@ Usage:
   skein explain NAME [TYPE]  say what each plugin does with a question, and why
   skein kv VERB …            read and change the service store, or the etcd that feeds it; \`skein kv help\`
   skein keys VERB …          make, list and tell of the keys that sign zones; \`skein keys help\`
+  skein skydns [FLAGS]       serve what SkyDNS served, started with its flags; \`skein skydns -help\`
 
 Flags:
 ${shownFlags([...FLAGS, CLIENT, DO, AT])}
@@ -76,6 +75,10 @@ Documentation: README.md, docs/, and a README in each folder of plugins/.
 function version(): string {
   const path = new URL('../../package.json', import.meta.url)
   return (JSON.parse(readFileSync(path, 'utf8')) as { version: string }).version
+}
+
+function versionText(): string {
+  return `Skein-${version()}\n${platform()}\n`
 }
 
 /** Runs the command with these arguments. Sets the exit code; returns when the server listens, or the command is done. */
@@ -111,13 +114,15 @@ const COMMANDS: Readonly<Record<string, { flags: readonly Flag[]; most: number; 
 async function command(argv: readonly string[]): Promise<void> {
   const [verb = '', ...rest] = argv
   if (verb === 'kv') return (await import('./process/kv.js')).kv(rest)
+  if (verb === 'skydns') return runSkydns(rest)
+  if (verb === 'skydns') return runSkydns(rest)
   if (verb === 'keys') return (await import('./process/keys-command.js')).keysCommand(rest)
   const named = Object.hasOwn(COMMANDS, verb) ? COMMANDS[verb]! : undefined
   const { flags, most, go } = named ?? COMMANDS.run!
   const given = readArguments(named === undefined ? argv : rest, flags)
   const { words } = given
   if (given.flags.has('help') || words[0] === 'help') return print(await helpOf(words[1]))
-  if (given.flags.has('version') || words[0] === 'version') return print(`Skein-${version()}\n${platform()}\n`)
+  if (given.flags.has('version') || words[0] === 'version') return print(versionText())
   const extra = words[most]
   if (extra !== undefined && named === undefined)
     throw new UsageError(`unknown command ${JSON.stringify(extra)}, expected ${shownCommands(extra)}`)
@@ -130,19 +135,14 @@ async function command(argv: readonly string[]): Promise<void> {
 
 async function helpOf(command: string | undefined): Promise<string> {
   if (command === 'kv') return (await import('./process/kv.js')).KV_HELP
+  if (command === 'skydns') return (await import('./skydns/given.js')).SKYDNS_HELP
   return command === 'keys' ? (await import('./process/keys-command.js')).KEYS_HELP : HELP
 }
 
 function shownCommands(word: string): string {
-  const known = [...Object.keys(COMMANDS), 'kv', 'keys', 'help', 'version']
+  const known = [...Object.keys(COMMANDS), 'kv', 'keys', 'skydns', 'help', 'version']
   const near = nearest(word, known)
   return `one of ${known.join(', ')}${near === undefined ? '' : `: did you mean ${near}?`}`
-}
-
-/** Tells of what no query can be told of: one line, and below it where it was thrown. */
-function tellStray(log: Pick<Log, 'error'>, what: string, error: unknown): void {
-  log.error(`${what}: ${namedThrownText(error)}`)
-  for (const line of stackLines(error)) log.error(line)
 }
 
 async function runReload(flags: ReadonlyMap<string, string>): Promise<void> {
@@ -209,96 +209,38 @@ async function run(flags: ReadonlyMap<string, string>): Promise<void> {
   const defaultPort = readPort(flags.get('dns.port') ?? '53', 'dns.port')
   const format = readLogFormat(flags.get('log-format') ?? 'text')
   try {
-    await serve(flags, defaultPort, format)
+    collectAlone()
+    const conf = flags.get('conf')
+    const configuration = readConfiguration(conf)
+    const { serve } = await import('./serve.js')
+    const again = (before: Configuration): Configuration => readAgain(conf, before)
+    await serve({ configuration, again, defaultPort, isQuiet: flags.has('quiet') }, { format, version: version() })
   } catch (error) {
     endWith(error, format)
   }
 }
 
-async function serve(flags: ReadonlyMap<string, string>, defaultPort: number, format: LogFormat): Promise<void> {
-  collectAlone()
-  const configuration = readConfiguration(flags.get('conf'))
-  const { METRICS, processContainer, scopesOf, servicesOf } = await import('./container.js')
-  const [{ startServer }, { Reloader }, { adminCalls }, { AdminEnd }, { openControlSocket }, { banner }] = await Promise.all([
-    import('./process/run.js'),
-    import('./process/reload.js'),
-    import('./process/admin.js'),
-    import('./process/admin-end.js'),
-    import('./process/control-socket.js'),
-    import('./process/banner.js')
-  ])
-  const container = processContainer(`Skein-${version()}`, format)
-  const services = servicesOf(container)
-  const { log } = services
-  let reload = (): void => log.warn('not started yet: there is nothing to reload')
-  onReloadSignal(
-    () => reload(),
-    (text) => log.warn(text)
-  )
-  // A start may wait for seconds, for an etcd that does not answer.
-  let stop = (signal: NodeJS.Signals): void => {
-    log.info(`${signal}: shutting down before the start was over`)
-    log.flush?.()
-    process.exit(0)
-  }
-  onStopSignal((signal) => stop(signal))
-  const adminEnd = new AdminEnd(log)
-  const server = await startServer({
-    configuration,
-    services,
-    makeScope: scopesOf(container),
-    defaultPort,
-    beside: adminEnd,
-    workers: {
-      file: new URL('worker.js', import.meta.url),
-      start: { version: services.version, format, defaultPort },
-      log,
-      metrics: container.resolve(METRICS),
-      stores: services.stores
-    }
-  })
-  const reloader = new Reloader(server, configuration, (before) => readAgain(flags.get('conf'), before), services)
-  reload = () => void reloader.now()
-  adminEnd.calls = adminCalls(server, reloader, services)
-  const control = openControlSocket({ file: configuration.file, calls: adminEnd.calls, log })
-  stop = (signal) => {
-    log.info(`${signal}: shutting down`)
-    reloader.stop()
-    stopAll(server, control).then(
-      () => {
-        log.flush?.()
-        process.exit(0)
-      },
-      (error: unknown) => {
-        log.error(`not everything stopped cleanly: ${thrownText(error)}`)
-        log.flush?.()
-        process.exit(1)
-      }
-    )
-  }
-  goOnWithoutReader()
-  // A plugin's stray failure must not end what everybody is served by.
-  process.on('unhandledRejection', (error) => tellStray(log, 'a promise of a plugin failed unseen', error))
-  process.on('uncaughtException', (error) => tellStray(log, 'a plugin failed outside of a query', error))
-  await control
-  if (!flags.has('quiet')) for (const line of [...server.zoneLines(), `Skein-${version()}`, platform(), ...banner(server)]) log.line(line)
-}
-
-/** Who asks over the control socket is answered as long as the server is there. */
-async function stopAll(server: RunningServer, control: Promise<ControlSocket | undefined>): Promise<void> {
+async function runSkydns(argv: readonly string[]): Promise<void> {
+  const { readFlags, SKYDNS_HELP } = await import('./skydns/given.js')
+  const { flags } = readFlags(argv)
+  if (flags.has('help')) return print(SKYDNS_HELP)
+  if (flags.has('version')) return print(versionText())
+  const format = readLogFormat(flags.get('log-format') ?? 'text')
   try {
-    await server.stop()
-  } finally {
-    await (await control)?.close()
+    collectAlone()
+    const { serveSkydns, skydnsCorefile } = await import('./serve.js')
+    if (flags.has('print-corefile')) return print(await skydnsCorefile(flags, (text) => process.stderr.write(`skein: ${text}\n`)))
+    await serveSkydns(flags, { format, version: version() })
+  } catch (error) {
+    endWith(error, format)
   }
-}
-
-function platform(): string {
-  return `${process.platform}/${process.arch}, node ${process.version}`
 }
 
 function print(text: string): void {
   process.stdout.write(text)
 }
 
-if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) await main(process.argv.slice(2))
+const [, script, ...args] = process.argv
+if (script !== undefined && realpathSync(script) === fileURLToPath(import.meta.url))
+  // A start line of SkyDNS names that.
+  await main(basename(script) === 'skydns' ? ['skydns', ...args] : args)

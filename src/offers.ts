@@ -108,8 +108,11 @@ export const zoneCuts: Offer<() => readonly ZoneCut[]> = { name: 'zone-cuts' }
 /** Signs a reply that a layer before gives by itself, as one that came through: for questions of class IN with DO. */
 export const signsReplies: Offer<(query: Query, reply: Message) => MaybePromise<Reply>> = { name: 'signs-replies' }
 
+/** How many signatures had to be made, as they were not kept, for queries of this server block: a number that only grows. */
+export const signaturesMade: Offer<() => number> = { name: 'signatures-made' }
+
 /** The zones that a plugin answers for with data of its own. */
 export const zonesServed: Offer<readonly string[]> = { name: 'zones-served' }
 
-/** The store that a plugin answers services from, and the key below which they stand. Offered at set-up; read from `start` on. */
+/** The store that a plugin answers services from, and the key below which they stand. Offered at set-up, by one plugin of a server block; read from `start` on. */
 export const serviceStore: Offer<{ readonly store: Store; readonly path: Key }> = { name: 'service-store' }

@@ -64,6 +64,7 @@ export {
   rootFolder,
   type Setting,
   serviceStore,
+  signaturesMade,
   signsReplies,
   storeChanges,
   storeReads,
@@ -73,6 +74,7 @@ export {
   zonesServed
 } from './offers.js'
 export { type Client, type Fact, fact, type Query, type ReplyParts, shownAddress } from './query.js'
+export { SizeError } from './reply/size.js'
 export type { EtcdSource, EtcdTls } from './store/etcd/source.js'
 export type { JudgeModule, Reading, Store, StoreChange, StoreOptions, StoreTrace } from './store/interface.js'
 export { fold, type Key, keyOfPath, shownKey } from './store/key.js'
@@ -160,6 +162,11 @@ export interface Layer {
   readonly tellsErrors?: boolean
   /** Its `observe` is to be told which layer answered, which is noted for each query of the chain then. */
   readonly wantsLayer?: boolean
+  /**
+   * All of its server block is set up, and nothing was started: what others have offered in `setup` can be found, and what is missing is
+   * an error of the configuration, which `skein check` finds too. Not called where a part of the block was left out or is wrong itself.
+   */
+  verify?(): void
   /** Opens sockets, timers, watches. Awaited in chain order, before the server listens. */
   start?(): MaybePromise<void>
   /** True when it can answer, else why not yet, in words. */
@@ -223,7 +230,7 @@ export interface Host {
   resolve(query: Query): MaybePromise<Reply>
   /** Sets something that belongs to the server block or the process, not to a chain. Two different values are an error. */
   set<T>(setting: Setting<T>, value: T): void
-  /** Makes a value findable by other plugins, of the server block or of the process as the offer says, from `start` on. */
+  /** Makes a value findable by other plugins, of the server block or of the process as the offer says, from `start` on; in `verify` too where it was offered in `setup`. */
   offer<T>(offer: Offer<T>, value: T): void
   /** All that has been offered under this key. */
   find<T>(offer: Offer<T>): readonly T[]

@@ -86,6 +86,7 @@ describe('skein check', { concurrent: true, timeout: 60_000 }, () => {
       ['bind 127.0.0.1 lo', 'Corefile:2'],
       ['prometheus', 'Corefile:3'],
       ['ADDRESS localhost:9153', 'default'],
+      ['path /metrics', 'default'],
       ['errors', 'Corefile:4'],
       ['log', 'Corefile:5'],
       ['FORMAT {common}', 'default'],
@@ -237,7 +238,7 @@ describe('skein check', { concurrent: true, timeout: 60_000 }, () => {
     [
       'a slip in the command',
       ['chekc'],
-      /^skein: unknown command "chekc", expected one of run, check, convert, plugins, explain, reload, kv, keys, help, version: did you mean check\?\n$/
+      /^skein: unknown command "chekc", expected one of run, check, convert, plugins, explain, reload, kv, keys, skydns, help, version: did you mean check\?\n$/
     ]
   ])('and a command line that is wrong costs one line: %s', async (_title, args, says) => {
     const { code, err } = await skein(...args)

@@ -139,7 +139,7 @@ const mistakes: { title: string; corefile?: string; args?: string[]; env?: Recor
     title: 'a command that is none',
     args: ['serve'],
     code: 2,
-    says: /unknown command "serve", expected one of run, check, convert, plugins, explain, reload, kv, keys, help, version$/
+    says: /unknown command "serve", expected one of run, check, convert, plugins, explain, reload, kv, keys, skydns, help, version$/
   },
   { title: 'kv without key', args: ['kv', 'get'], code: 2, says: /kv get: expected a key such as/ },
   {

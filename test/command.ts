@@ -17,14 +17,14 @@ export interface Ended {
 export function skein(
   args: readonly string[],
   cwd: string,
-  options: { input?: string; uid?: number; env?: Record<string, string> } = {}
+  options: { input?: string; uid?: number; env?: Record<string, string>; timeout?: number } = {}
 ): Promise<Ended> {
   return new Promise((resolve) => {
-    const { uid, input, env } = options
+    const { uid, input, env, timeout = 8000 } = options
     const child = execFile(
       process.execPath,
       [MAIN, ...args],
-      { cwd, timeout: 8000, env: { ...process.env, XDG_RUNTIME_DIR: runtimeFolder(), ...env }, ...(uid && { uid, gid: uid }) },
+      { cwd, timeout, env: { ...process.env, XDG_RUNTIME_DIR: runtimeFolder(), ...env }, ...(uid && { uid, gid: uid }) },
       (error, out, err) => {
         resolve({ code: error === null ? 0 : typeof error.code === 'number' ? error.code : 99, out, err })
       }

@@ -1,6 +1,10 @@
 /** The SkyDNS conformance cases, and how an answer is compared with one. How a case reads stands in test/conformance/README.md. */
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Answer } from 'skein/testing'
+import { corefileOf as skydnsCorefile } from '../src/skydns/corefile.js'
+import { givenBy, readFlags } from '../src/skydns/given.js'
+import { settle } from '../src/skydns/settings.js'
+import { readStored } from '../src/skydns/stored.js'
 
 /** One file: services, and questions with their right answers. */
 export interface CaseFile {
@@ -33,37 +37,16 @@ export function caseFiles(name: 'skydns' | 'skydns-golden'): CaseFile[] {
     }))
 }
 
-/** Where a case file's configuration is served, and the lines of `etcd` that say where its services are. */
-export interface Serving {
-  readonly port: number
-  readonly store: readonly string[]
-}
-
-/** The Corefile that stands for a case file's SkyDNS configuration; `upstream` is an `ADDRESS:PORT`. */
-export function corefileOf(
-  { config }: Pick<CaseFile, 'config'>,
-  upstream: string,
-  { port, store }: Serving = { port: 0, store: ['store ./data', 'api off'] }
-): string {
-  const { domain, ndots = 2, no_rec: noRec, local, ttl, min_ttl: minTtl, priority, hostmaster } = config
-  const options = { local, ttl, min_ttl: minTtl, priority, hostmaster }
-  const lines = Object.entries(options).flatMap(([name, value]) => (value === undefined ? [] : [`${name} ${value}`]))
-  return `.:${port} {
-  bind 127.0.0.1
-  bufsize 4096
-  errors
-  any refuse
-  chaos VERSION
-  etcd ${domain} in-addr.arpa ip6.arpa {
-${[...store, ...lines].map((line) => `    ${line}`).join('\n')}
-    fallthrough in-addr.arpa ip6.arpa
-  }
-  forward . ${upstream} {
-    ndots ${ndots}
-${noRec === true ? '    no_rec' : ''}
-  }
-}
-`
+/** The Corefile that a case file's SkyDNS configuration stands for, on a free port of loopback; `upstream` is an `ADDRESS:PORT`. */
+export function corefileOf({ config }: Pick<CaseFile, 'config'>, upstream: string): string {
+  const flags = readFlags(['-systemd', '-embedded=./data', '-api=off', `-nameservers=${upstream}`])
+  const stored = readStored(JSON.stringify(config), '/skydns/config')
+  if (typeof stored === 'string') throw new Error(stored)
+  const settings = settle(
+    givenBy(flags.flags, {}, () => {}),
+    stored.said
+  )
+  return skydnsCorefile(settings, { resolvConf: undefined, passed: [{ address: '127.0.0.1', port: 0 }] }).text
 }
 
 /** What an answer and a case say, in a form that a test can compare: sections as sorted lists, names without case. */
@@ -98,13 +81,13 @@ function sorted(records: readonly string[]): string[] {
   return records.map((record) => hideSerial(lowerNames(record))).sort()
 }
 
-/** Owners and names without case; text keeps its own. */
+/** Owners and names without case; text keeps its own, but for our version. */
 function lowerNames(record: string): string {
   const [owner, ttl, ...rest] = record.split(' ')
   const klass = rest[0] === 'CH' ? rest.shift() : undefined
   void klass
   return rest[0] === 'TXT'
-    ? `${owner!.toLowerCase()} ${ttl} ${rest.join(' ')}`
+    ? `${owner!.toLowerCase()} ${ttl} ${rest.join(' ').replace(/^TXT "Skein-[^"]+"$/, 'TXT "VERSION"')}`
     : `${owner!.toLowerCase()} ${ttl} ${rest[0]} ${rest.slice(1).join(' ').toLowerCase()}`
 }
 

@@ -12,6 +12,7 @@ export const packages = {
   nsd: 'nsd',
   knotd: 'knot',
   etcd: 'etcd-server',
+  etcdctl: 'etcd-client',
   dnsperf: 'dnsperf',
   ip: 'iproute2',
   unshare: 'util-linux',
@@ -26,7 +27,8 @@ export const packages = {
   'dnssec-verify': 'bind9-utils',
   drill: 'ldnsutils',
   'ldns-keygen': 'ldnsutils',
-  faketime: 'faketime'
+  faketime: 'faketime',
+  'systemd-socket-activate': 'systemd'
 }
 
 const policyFile = '/usr/sbin/policy-rc.d'

@@ -113,6 +113,7 @@ const CASES: Readonly<Record<string, Case>> = {
   ndots: { lines: forward('ndots 2'), question: 'org. A', rcode: 'SERVFAIL' },
   'no-recursion': { lines: forward('no_rec'), question: 'www.example.org. A', rcode: 'SERVFAIL' },
   'no-such-name': { lines: ETCD, question: 'no.test. A', rcode: 'NXDOMAIN' },
+  'no-upstream': { lines: 'forward . none', question: 'www.example.org. A', rcode: 'SERVFAIL' },
   nodata: { lines: ETCD, question: 'web.test. AAAA', rcode: 'NOERROR' },
   'not-implemented': { lines: 'whoami', question: 'a. A', rcode: 'NOTIMP', flags: 0x1000 },
   'not-ready': {

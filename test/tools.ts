@@ -10,6 +10,7 @@ export const toolNames = [
   'nsd',
   'knotd',
   'etcd',
+  'etcdctl',
   'dnsperf',
   'ip',
   'unshare',
@@ -24,7 +25,8 @@ export const toolNames = [
   'dnssec-verify',
   'drill',
   'ldns-keygen',
-  'faketime'
+  'faketime',
+  'systemd-socket-activate'
 ] as const
 
 /** One of the programs that tests ask. */

@@ -107,7 +107,9 @@ export async function startedWith(count: number, ...lines: string[]): Promise<Se
       'bind 127.0.0.1',
       'plugin ./probe.mjs',
       `multisocket ${threads}`,
-      `prometheus 127.0.0.1:${metrics}`,
+      `prometheus 127.0.0.1:${metrics} {`,
+      'skydns',
+      '}',
       `probe ${probe} ${text}`,
       ...more
     ]

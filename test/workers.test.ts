@@ -34,6 +34,8 @@ describe.skipIf(!isBatchingKnown())('with two worker threads', () => {
     expect(counted(text, 'coredns_cache_requests_total')).toBe(60)
     expect(text).toMatch(/coredns_dns_request_duration_seconds_count\{[^}]*\} 60\n/)
     expect(text).toMatch(/coredns_dns_requests_total\{[^}]*type="A"\} 30\n/)
+    expect(text).toMatch(/skydns_skydns_dns_request_duration_seconds_count\{system="auth"\} \d+\n/)
+    expect(['auth', 'cache'].map((system) => counted(text, `skydns_skydns_dns_request_count_total{system="${system}"}`))).toEqual([32, 28])
     expect(counted(text, 'probe_thread')).toBe(0)
     expect(counted(text, 'skein_workers')).toBe(2)
     expect(text).toMatch(/coredns_cache_entries\{[^}]*type="success"[^}]*\} 2\n/)

@@ -52,6 +52,36 @@ describe('an answer is kept', () => {
     expect(asked).toHaveLength(2)
   })
 
+  test('no longer than keep says, with its own TTL', async () => {
+    const { told, clock, asked } = await before(address(300), 'cache {\nsuccess 100 2147483647 0\nkeep 45s\n}')
+    expect(await told('a.example.org. A')).toBe('NOERROR rd ra: a.example.org. 300 A 192.0.2.1')
+    clock.advance(44_000)
+    expect(await told('a.example.org. A')).toBe('NOERROR rd ra: a.example.org. 256 A 192.0.2.1')
+    expect(asked).toHaveLength(1)
+    clock.advance(1000)
+    expect(await told('a.example.org. A')).toBe('NOERROR rd ra: a.example.org. 300 A 192.0.2.1')
+    expect(asked).toHaveLength(2)
+  })
+
+  test('as long as its TTL where keep is longer', async () => {
+    const { told, clock, asked } = await before(address(20), 'cache {\nkeep 45s\n}')
+    await told('a.example.org. A')
+    clock.advance(20_000)
+    await told('a.example.org. A')
+    expect(asked).toHaveLength(2)
+  })
+
+  test('nor a failure', async () => {
+    const { told, clock, asked } = await before((query) => upstream(query, { rcode: 'SERVFAIL' }), 'cache {\nkeep 2s\n}')
+    await told('a.example.org. A')
+    clock.advance(1999)
+    await told('a.example.org. A')
+    expect(asked).toHaveLength(1)
+    clock.advance(1)
+    await told('a.example.org. A')
+    expect(asked).toHaveLength(2)
+  })
+
   test('with its TTLs where keepttl says so', async () => {
     const { told, clock, asked } = await before(address(60), 'cache {\nkeepttl\n}')
     await told('a.example.org. A')

@@ -65,6 +65,7 @@ describe('a wrong line is an error with file and line', () => {
     ['cache 30 {\ndenial 100 20 21\n}', 'Corefile:3: cache: denial: expected a MINTTL of at most the TTL, which is 20, not 21'],
     ['cache {\nservfail 301s\n}', 'Corefile:3: cache: servfail: expected a duration such as 30s or 5m, at most 5m, not "301s"'],
     ['cache {\ndisable all\n}', 'Corefile:3: cache: disable: expected one of success, denial, not "all"'],
+    ['cache {\nkeep 60\n}', 'Corefile:3: cache: keep: expected a duration such as 30s or 5m, at least 1s, at most 8760h, not "60"'],
     ['cache {\nkeepttl 5\n}', 'Corefile:3: cache: keepttl: expected no argument, not "5"'],
     ['cache {\nprefetch 10\n}', 'Corefile:3: cache: prefetch: is not supported yet'],
     ['cache {\nserve_stale\n}', 'Corefile:3: cache: serve_stale: is not supported yet'],

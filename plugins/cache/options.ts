@@ -24,11 +24,14 @@ export interface Options {
   readonly denial: Limits
   /** How long a failure is kept, in milliseconds; 0 for not at all. */
   readonly servfailMs: number
+  /** How long any answer is kept at most, in milliseconds, whatever its TTL; without end where nobody says. */
+  readonly keepMs: number
   /** Whether TTLs are told as they came, and do not count down. */
   readonly keepsTtl: boolean
 }
 
 const MAX_TTL = 0x7fffffff
+const YEAR_MS = 365 * 86_400_000
 const MAX_CAPACITY = 0x7fffffff
 /** CoreDNS's 10000, as its 256 parts hold them. */
 const CAPACITY = 9984
@@ -73,6 +76,10 @@ export const schema = {
       default: 5000,
       about: 'how long a failure is kept; 0 for not at all'
     },
+    keep: {
+      args: [{ name: 'DURATION', type: 'duration', min: 1000, max: YEAR_MS }],
+      about: 'no answer is kept for longer, and its TTL is told as it is; SkyDNS’s way'
+    },
     keepttl: { about: 'TTLs are told as they came, and do not count down' },
     disable: {
       args: [
@@ -99,6 +106,7 @@ export function readOptions(config: CacheConfig): Options {
     success: limits(config, 'success', ttl, SUCCESS_TTL),
     denial: limits(config, 'denial', ttl, DENIAL_TTL),
     servfailMs: options.servfail,
+    keepMs: options.keep ?? Number.POSITIVE_INFINITY,
     keepsTtl: options.keepttl
   }
 }

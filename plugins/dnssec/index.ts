@@ -1,4 +1,4 @@
-import { type Plugin, signsReplies, zoneCuts } from 'skein/plugin'
+import { type Plugin, signaturesMade, signsReplies, zoneCuts } from 'skein/plugin'
 import { checkKept, loadZones, makeKeys } from './key-files.js'
 import { telling } from './numbers.js'
 import { readOptions, schema } from './options.js'
@@ -41,6 +41,7 @@ export default {
         const cuts = zones.map(({ apex, ds }) => ({ apex, ds }))
         host.offer(zoneCuts, () => cuts)
         host.offer(signsReplies, (query, reply) => signer.sign(query, reply))
+        host.offer(signaturesMade, () => signer.numbers.made)
         stopTelling = await telling(signer.numbers, host)
       },
       refreshed: () => signer.refreshed(),

@@ -24,6 +24,11 @@ export class Numbers {
     return this.#counts.of(client)
   }
 
+  /** How many signatures had to be made, wherever clients have asked. */
+  get made(): number {
+    return this.#counts.all.reduce((sum, { misses }) => sum + misses, 0)
+  }
+
   /** One sample for each place that was asked at; `type` is a further label. */
   each(value: (counts: Counts) => number, type: readonly string[] = []): MetricSample[] {
     return this.#counts.all.map((counts) => ({ labels: [`dns://${counts.server}`, ...type], value: value(counts) }))

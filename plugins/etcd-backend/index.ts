@@ -15,6 +15,7 @@ import {
   type ResourceRecord,
   type Store,
   type StoreTrace,
+  serviceStore,
   storeChanges,
   storeReads,
   thrownText,
@@ -59,6 +60,7 @@ export default {
     const store = host.store({ folder, api, token, etcd: cluster, judge: new URL('./judge.js', import.meta.url).href })
     const backend = new Backend(options, store, host)
     const names = new KnownNames(options, () => readable(store, options), host)
+    host.offer(serviceStore, { store: cluster === undefined ? store : asFed(store, options), path: options.path })
     const { zones, fallthrough = [] } = options
     return {
       reach: { zones, ends: zones.filter((zone) => !fallthrough.some((other) => isWithin(zone, other) || isWithin(other, zone))) },
@@ -221,6 +223,17 @@ function passOn(query: Query, trace: StoreTrace, next: Next): MaybePromise<Reply
 function feedOf({ feed }: Store, { cluster }: Options): Feed | undefined {
   if (feed === undefined || cluster === undefined || feed.path === cluster.path || feed.path === undefined) return feed
   return { ...feed, state: 'waiting' }
+}
+
+/** The store as it stands to the cluster here, for whoever reads it beside the answers. */
+function asFed(store: Store, options: Options): Store {
+  return {
+    read: () => store.read(),
+    watch: (key, changed) => store.watch(key, changed),
+    get feed() {
+      return feedOf(store, options)
+    }
+  }
 }
 
 /** The store, for who has no query to answer. Throws where nothing was ever read of the cluster. */

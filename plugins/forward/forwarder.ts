@@ -41,13 +41,14 @@ export class Forwarder {
   }
 
   handle(query: Query, next: Next): MaybePromise<Reply> {
-    const { from, except, noRec, ndots } = this.#options
+    const { from, except, noRec, ndots, upstreams } = this.#options
     if (query.within(from) === undefined || query.within(except) !== undefined) return next(query)
     // Only clients are refused: the server's own answers may need names outside its zones.
     if (noRec && query.depth === 0) return query.fail('SERVFAIL', 'no-recursion', { origin: NOT_ASKED })
     if (countLabels(query.qname) < ndots)
       return query.fail('SERVFAIL', 'ndots', { ra: true, origin: NOT_ASKED, extendedErrors: [tooShort(ndots)] })
     if (!asksForRecords(query.question.qtype)) return query.fail('REFUSED', 'meta-type', { origin: NOT_ASKED })
+    if (upstreams.length === 0) return query.fail('SERVFAIL', 'no-upstream', { ra: true, origin: NOT_ASKED })
     if (this.#isStopped) return stopping(query)
     if (this.#waiting >= MAX_WAITING) {
       this.#rejects.value++

@@ -11,6 +11,7 @@ export interface Options {
   readonly from: readonly string[]
   /** Zones within `from` that go to the next plugin. */
   readonly except: readonly string[]
+  /** None where nobody is to be asked. */
   readonly upstreams: readonly Upstream[]
   readonly policy: Policy
   /** Names with fewer labels are not forwarded. */
@@ -25,6 +26,8 @@ export interface Options {
 const POLICIES = ['random', 'round_robin', 'sequential'] as const
 const LATER = { status: 'later', about: 'CoreDNS has it' } as const
 const MAX_UPSTREAMS = 15
+/** The TO for nobody; a file of that name is `./none`. */
+const NOBODY = 'none'
 const HOUR_MS = 3_600_000
 /** No name has more labels (RFC 1035 §3.1). */
 const MAX_LABELS = 127
@@ -42,7 +45,7 @@ export const schema = {
       pattern: /./s,
       expected: 'an address, or a file like /etc/resolv.conf',
       about:
-        'at most 15 upstreams: `ADDRESS`, `ADDRESS:PORT`, `[ADDRESS]:PORT`, each also behind `dns://`, or a file with `nameserver` lines'
+        'at most 15 upstreams: `ADDRESS`, `ADDRESS:PORT`, `[ADDRESS]:PORT`, each also behind `dns://`, or a file with `nameserver` lines; or `none` alone: nobody is asked'
     }
   ],
   options: {
@@ -108,6 +111,8 @@ export async function readOptions({ args: [from, to], options, directive, line }
 
 /** The upstreams in the order of the line, each once. */
 async function readUpstreams(directive: Directive, to: readonly string[], host: Host): Promise<Upstream[]> {
+  if (to.includes(NOBODY))
+    return to.length === 1 ? [] : directive.fail(`none says that nobody is asked, expected it alone, or ./none for a file`)
   const upstreams = new Map<string, Upstream>()
   for (const text of to) {
     const upstream = readTo(text, (problem) => directive.fail(problem))

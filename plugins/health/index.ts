@@ -80,7 +80,7 @@ export default {
 } satisfies Plugin<typeof schema>
 
 async function openHealth(place: HttpPlace, numbers: CheckNumbers, { clock, log }: Host): Promise<SharedValue<undefined>> {
-  const { value, close } = await openHttp(place, { path: PATH, read: () => ({ text: 'OK' }), tell: (problem) => log.error(problem) })
+  const { value, close } = await openHttp(place, { paths: [PATH], read: () => ({ text: 'OK' }), tell: (problem) => log.error(problem) })
   const check = new SelfCheck({ value, path: PATH, numbers, clock, log })
   log.info(check.url)
   return {

@@ -269,6 +269,24 @@ describe('the numbers are read by HTTP', () => {
     expect((await get(ends[0]!)).text).toContain('zone="b.example."')
   })
 
+  test('at another path, and not at /metrics', async () => {
+    const server = await started('. {\n  prometheus 127.0.0.1:0 {\n    path /a/numbers_1.txt\n  }\n}')
+    const end = endOf(server)
+    expect(new URL(end).pathname).toBe('/a/numbers_1.txt')
+    expect(await get(end)).toMatchObject({ status: 200, text: expect.stringContaining('coredns_build_info') })
+    expect(await get(end.replace('/a/numbers_1.txt', '/metrics'))).toMatchObject({ status: 404, text: 'there is /a/numbers_1.txt alone\n' })
+  })
+
+  test('at each path that server blocks name on one address, the same numbers', async () => {
+    const block = (zone: string, more: string): string => `${zone} {\n  prometheus 127.0.0.1:0${more}\n  whoami\n}\n`
+    const server = await started(block('a.example', '') + block('b.example', ' {\n    path /b\n  }') + block('c.example', ''))
+    await server.ask('a.example. A')
+    const ends = server.log.lines.map((line) => /http:\S+/.exec(line)![0])
+    expect(ends).toEqual([ends[0], ends[0]!.replace('/metrics', '/b')])
+    for (const end of ends) expect((await get(end)).text).toMatch(/coredns_dns_requests_total\{.*zone="a.example.".*\} 1\n/)
+    expect(await get(ends[0]!.replace('/metrics', '/c'))).toMatchObject({ status: 404, text: 'there is /metrics and /b alone\n' })
+  })
+
   test('no more when the server has stopped, whoever is connected', async () => {
     const server = await serverOf('. {\n  prometheus 127.0.0.1:0\n}')
     const { hostname, port } = new URL(endOf(server))
@@ -329,6 +347,12 @@ describe('a wrong line is an error with file and line', () => {
     ]),
     ['prometheus :9153 x', 'Corefile:2: prometheus: expected at most 1 argument, not "x"'],
     ['prometheus {\n    runtime_metrics on\n  }', 'Corefile:3: prometheus: runtime_metrics: expected no argument, not "on"'],
+    ...['metrics', '', 'http://localhost/metrics', '/a b', '/a?b', '/a#b', '/ä'].map((path) => [
+      `prometheus {\n    path "${path}"\n  }`,
+      `Corefile:3: prometheus: path: expected a path such as /metrics, not "${path}"`
+    ]),
+    ['prometheus {\n    path\n  }', 'Corefile:3: prometheus: path: expected a path such as /metrics, not nothing'],
+    ['prometheus {\n    skydns a b c\n  }', 'Corefile:3: prometheus: skydns: expected at most 2 arguments, not "c"'],
     ['prometheus {\n    tls web.yml\n  }', 'Corefile:3: prometheus: tls: is not supported yet, expected the line left out'],
     ['prometheus\n  prometheus', 'Corefile:3: prometheus: may stand only once in a server block, and stands in line 2 already']
   ])('%j', async (line, message) => {

@@ -73,7 +73,7 @@ export default {
 
 async function openReady(place: HttpPlace, { log }: Host): Promise<SharedValue<Readiness>> {
   const all = new Readiness()
-  const { value, close } = await openHttp(place, { path: PATH, read: () => all.reply(), tell: (problem) => log.error(problem) })
+  const { value, close } = await openHttp(place, { paths: [PATH], read: () => all.reply(), tell: (problem) => log.error(problem) })
   log.info(`http://${shownAddress(value.address, value.port)}${PATH}`)
   return { value: all, close }
 }

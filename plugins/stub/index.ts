@@ -1,4 +1,4 @@
-import { type Plugin, storeChanges, storeReads, zoneCuts } from 'skein/plugin'
+import { type Plugin, serviceStore, storeChanges, storeReads, zoneCuts } from 'skein/plugin'
 import { Forwarder } from './forwarder.js'
 import { readOptions, schema } from './options.js'
 import { StubZones } from './stub-zones.js'
@@ -11,20 +11,25 @@ export default {
   schema,
   setup(config, host) {
     const options = readOptions(config)
-    const store = options.store === undefined ? undefined : host.store({ folder: options.store })
-    const zones = new StubZones(options, store, host)
+    const { source } = options
+    const inFolder = source?.kind === 'folder' ? { store: host.store({ folder: source.folder }), path: source.path } : undefined
+    const zones = new StubZones(options, host)
     const forwarder = new Forwarder(zones, host)
     return {
       reach: {
-        ...(store === undefined ? { zones: [...options.zones.keys()] } : {}),
+        ...(source === undefined ? { zones: [...options.zones.keys()] } : {}),
         ends: [...options.zones.keys()],
         asks: [...options.zones].flatMap(([zone, servers]) => servers.map(({ address, port }) => ({ address, port, zones: [zone] })))
       },
+      verify() {
+        if (source?.kind === 'etcd' && host.find(serviceStore).length === 0)
+          config.fail('no `etcd` stands in this server block, expected one, or `store [DIR]` here', 'etcd')
+      },
       start() {
-        zones.start()
+        zones.start(source?.kind === 'etcd' ? host.find(serviceStore)[0] : inFolder)
         host.offer(zoneCuts, () => zones.cuts())
-        // What was cached of other servers ends when a zone comes or goes.
-        if (store !== undefined) for (const key of zones.keys) host.offer(storeChanges, (changed) => store.watch(key, changed))
+        // What was cached of other servers ends when a zone comes or goes. Whoever offers a store tells of its changes too.
+        if (inFolder !== undefined) for (const key of zones.keys) host.offer(storeChanges, (changed) => inFolder.store.watch(key, changed))
       },
       inPlace: true,
       handle: (query, next) => forwarder.handle(query, next),

@@ -13,7 +13,7 @@ async function problemOf(directive: string, zones = '.'): Promise<string | undef
 
 describe('a stub that is wrong is told with its place', () => {
   test.each<[string, string]>([
-    ['stub', 'Corefile:2: stub: expected `store [DIR]`, or a zone: `zone ZONE ADDRESS…`'],
+    ['stub', 'Corefile:2: stub: expected `store [DIR]`, `etcd`, or a zone: `zone ZONE ADDRESS…`'],
     ['stub a..b', 'Corefile:2: stub: '],
     ['stub {\nstore\n}', 'Corefile:2: stub: expected DOMAIN, such as skydns.local'],
     ['stub . {\nstore\n}', 'Corefile:2: stub: expected DOMAIN, such as skydns.local'],

@@ -3,15 +3,17 @@ import { type Config, type Directive, isWithin, type Key, keyOfPath, readUpstrea
 /** Servers by zone; zones are canonical names, servers each stand once. */
 export type Zones = ReadonlyMap<string, readonly Upstream[]>
 
+/** A store that has zones: the one in a folder, with what stands before a reversed name in its keys; or that of the block's `etcd`. */
+export type Source = { readonly kind: 'folder'; readonly folder: string; readonly path: Key } | { readonly kind: 'etcd' }
+
 /** The directive as configured. */
 export interface Options {
   /** Canonical: names in them are this server's own, but for the zones of the Corefile. Never the root. */
   readonly domains: readonly string[]
   /** The zones of the Corefile. */
   readonly zones: Zones
-  /** The folder of the store; undefined where no zones are read from one. */
-  readonly store: string | undefined
-  readonly path: Key
+  /** The store that has zones too; undefined where none has. */
+  readonly source: Source | undefined
 }
 
 /** What the directive `stub` takes. */
@@ -38,22 +40,23 @@ export const schema = {
       args: [{ name: 'DIR', type: 'path', optional: true, default: 'data' }],
       about: 'the folder of the embedded store that has zones too; `data` where DIR is left out'
     },
+    etcd: { about: 'the store that the `etcd` of the server block answers from has zones too, below its path' },
     path: {
       args: [{ name: 'PATH', type: 'text', expected: 'a path such as /skydns' }],
-      default: '/skydns',
-      about: 'what stands before the reversed name in a key'
+      about: 'what stands before the reversed name in a key of `store`; `/skydns` where left out'
     }
   }
 } as const satisfies Schema
 
 /** What the schema cannot say: addresses, and what needs what. Throws ConfigError. */
-export function readOptions({ args: [domain], options, directive, fail }: Config<typeof schema>): Options {
+export function readOptions(config: Config<typeof schema>): Options {
+  const { args, options, directive, fail } = config
+  const [domain] = args
   const domains = (domain === undefined ? directive.zones : [domain]).filter((name) => name !== '.')
-  if (options.store === undefined) {
-    if (options.zone.length === 0) return fail('expected `store [DIR]`, or a zone: `zone ZONE ADDRESS…`')
-    if (directive.options.some(({ name }) => name === 'path'))
-      return fail('stands for a place in a store, expected `store [DIR]` too', 'path')
-  } else if (domains.length === 0) return fail('expected DOMAIN, such as skydns.local: the store’s zones stand at stub.dns in it')
+  const source = sourceOf(config)
+  if (source === undefined && options.zone.length === 0) return fail('expected `store [DIR]`, `etcd`, or a zone: `zone ZONE ADDRESS…`')
+  if (source !== undefined && domains.length === 0)
+    return fail('expected DOMAIN, such as skydns.local: the store’s zones stand at stub.dns in it')
   const lines = directive.options.filter(({ name }) => name === 'zone')
   const zones = new Map<string, readonly Upstream[]>()
   for (const [index, [names, addresses]] of options.zone.entries()) {
@@ -64,7 +67,19 @@ export function readOptions({ args: [domain], options, directive, fail }: Config
       zones.set(name, together(zones.get(name) ?? [], servers))
     }
   }
-  return { domains, zones, store: options.store, path: keyOfPath(options.path) }
+  return { domains, zones, source }
+}
+
+function sourceOf({ options, fail, line }: Config<typeof schema>): Source | undefined {
+  const { store: folder, path, etcd } = options
+  if (etcd && folder !== undefined) {
+    const [first, second] = [line('etcd'), line('store')].sort((a, b) => a.at.line - b.at.line)
+    return second!.fail(`${first!.name} in line ${first!.at.line} says which store has zones, expected one of the two`)
+  }
+  if (etcd && path !== undefined) return fail('with `etcd` the zones stand below the path of that, expected this line left out', 'path')
+  if (etcd) return { kind: 'etcd' }
+  if (folder !== undefined) return { kind: 'folder', folder, path: keyOfPath(path ?? '/skydns') }
+  return path !== undefined ? fail('stands for a place in a store, expected `store [DIR]` too', 'path') : undefined
 }
 
 function readServer(text: string, line: Directive): Upstream {

@@ -29,13 +29,19 @@ export interface StubZone {
   readonly servers: readonly Upstream[]
 }
 
+/** The store that zones are read from, and the key below which its names stand. */
+export interface ZoneStore {
+  readonly store: Store
+  readonly path: Key
+}
+
 /** The stub zones as they are now. */
 export class StubZones {
-  /** Where the zones of the store stand: the keys of `stub.dns` of each domain; none without a store. */
-  readonly keys: readonly Key[]
+  /** Where the zones of the store stand: the keys of `stub.dns` of each domain; none without a store, and before the start. */
+  keys: readonly Key[] = []
   readonly #options: Options
   readonly #own: ReadonlySet<string>
-  readonly #store: Store | undefined
+  #store: Store | undefined
   readonly #host: Pick<Host, 'log' | 'clock'>
   #zones: Zones
   #cuts: { readonly of: Zones; readonly list: readonly ZoneCut[] } | undefined
@@ -46,19 +52,19 @@ export class StubZones {
   #told: ReadonlySet<string> = new Set()
   #watches: readonly (() => void)[] = []
 
-  constructor(options: Options, store: Store | undefined, host: Pick<Host, 'log' | 'clock'>) {
+  constructor(options: Options, host: Pick<Host, 'log' | 'clock'>) {
     this.#options = options
     this.#own = new Set(options.domains)
-    this.#store = store
     this.#host = host
     this.#zones = options.zones
-    const under = (domain: string): Key => [...options.path, ...labelsOf(domain).reverse(), 'dns', 'stub']
-    this.keys = store === undefined ? [] : options.domains.map(under)
   }
 
-  start(): void {
-    const store = this.#store
-    if (store === undefined) return
+  /** Reads the zones of a store, where there is one, now and whenever they change. */
+  start(from: ZoneStore | undefined): void {
+    if (from === undefined) return
+    const { store, path } = from
+    this.#store = store
+    this.keys = this.#options.domains.map((domain) => [...path, ...labelsOf(domain).reverse(), 'dns', 'stub'])
     const changed = (): void => {
       this.#until = Number.NEGATIVE_INFINITY
     }
@@ -107,9 +113,10 @@ export class StubZones {
     const reading = store.read()
     const zones = new Map(this.#options.zones)
     const problems: string[] = []
-    let until = Number.POSITIVE_INFINITY
     // A part of the zones would have the others asked elsewhere: those of the Corefile are known at least.
-    for (const key of store.feed?.state === 'waiting' ? [] : this.keys) {
+    const isWaiting = store.feed?.state === 'waiting'
+    let until = isWaiting ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
+    for (const key of isWaiting ? [] : this.keys) {
       const entries = reading.subtree(key, MOST_KEYS + 1)
       if (entries.length > MOST_KEYS) problems.push(`more than ${MOST_KEYS} keys are below ${shown(shownKey(key))}; the rest is left out`)
       for (const entry of entries.slice(0, MOST_KEYS)) {

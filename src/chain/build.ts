@@ -52,7 +52,8 @@ export async function buildChain(
   const attempt = attempting(options.report)
   const leftOut: Directive[] = []
   const uses: Use[] = []
-  for (const directive of directives.filter(({ name }) => !CHAIN_SCHEMAS.has(name))) {
+  const chained = directives.filter(({ name }) => !CHAIN_SCHEMAS.has(name))
+  for (const directive of chained) {
     await attempt(async () => {
       if (isLeftOut(directive, scope.generation.folder, said, options)) leftOut.push(directive)
       else uses.push({ ...(await loadPlugin(directive, scope.generation.folder, said.plugins)), directive })
@@ -65,6 +66,8 @@ export async function buildChain(
   )
   const configured: Configured[] = []
   for (const use of inOrder(once, said.order)) await attempt(async () => configured.push({ ...use, layer: await setUp(use, scope) }))
+  // What is not there might have offered what is missed.
+  if (leftOut.length === 0 && configured.length === chained.length) for (const use of configured) await attempt(() => verify(use))
   const chains = new Chains(configured.map(({ layer, plugin, directive: { name } }) => ({ layer, name, classes: classesOf(plugin) })))
   return { at, configured, chains, leftOut }
 }
@@ -93,6 +96,15 @@ async function setUp(use: Use, scope: BlockScope): Promise<Layer> {
   const problem = layerProblem(layer)
   if (problem !== undefined) throw new ConfigError(`${directive.name}: ${problem}`, directive.at)
   return layer as Layer
+}
+
+/** Has a layer say what it misses in its server block. */
+function verify(use: Configured): void {
+  try {
+    use.layer.verify?.()
+  } catch (error) {
+    throw pluginError(error, use, 'failed to look at its server block')
+  }
 }
 
 /** Whatever a plugin has thrown, as an error at the place of its directive; `what` says what it was to do. */

@@ -5,7 +5,7 @@ import { nearest } from '../corefile/directive.js'
 import { found, Given, isPlain, problemOf } from '../corefile/given.js'
 import type { Layer } from '../plugin.js'
 
-const FUNCTIONS: readonly (keyof Layer)[] = ['handle', 'observe', 'start', 'ready', 'drain', 'refreshed', 'stop']
+const FUNCTIONS: readonly (keyof Layer)[] = ['handle', 'observe', 'verify', 'start', 'ready', 'drain', 'refreshed', 'stop']
 const MEMBERS: readonly (keyof Layer)[] = [...FUNCTIONS, 'once', 'tellsErrors', 'wantsLayer', 'reach']
 
 /** What is wrong with it, in words; undefined where nothing is. */

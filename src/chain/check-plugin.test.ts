@@ -126,6 +126,7 @@ describe('what a plugin sets up is looked at when it is loaded', () => {
     ['{ observe: {} }', 'its observe is an object, expected a function'],
     ['{ start: true }', 'its start is true, expected a function'],
     ['{ ready: true }', 'its ready is true, expected a function'],
+    ['{ verify: 1 }', 'its verify is 1, expected a function'],
     ['{ refreshed: 1 }', 'its refreshed is 1, expected a function'],
     ['{ stop: 1 }', 'its stop is 1, expected a function'],
     ['{ handel() {} }', 'it set up a layer with handel and nothing that is asked for: did you mean handle?'],

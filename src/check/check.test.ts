@@ -60,7 +60,7 @@ a.example.org {
   forward . 127.0.0.1:1053
 }
 .:1053 {
-  whoami
+  forward . none
 }
 `
   expect(await found(corefile)).toEqual([])

@@ -13,7 +13,7 @@ afterEach(async () => {
 })
 
 async function opened(read: HttpPage['read']): Promise<HttpEnd> {
-  const end = await openHttp(httpPlace('127.0.0.1:0'), { path: '/page', read, tell: (problem) => told.push(problem) })
+  const end = await openHttp(httpPlace('127.0.0.1:0'), { paths: ['/page'], read, tell: (problem) => told.push(problem) })
   ends.push(end)
   return end
 }
@@ -66,6 +66,17 @@ describe('a page is', () => {
   ])('by %s at %s', async (method, path, answered) => {
     expect(await ask(await opened(() => ({ text: 'hello' })), path, method)).toEqual(answered)
   })
+})
+
+test('it is at each of its paths, as they are at the time', async () => {
+  const paths = new Set(['/a', '/b'])
+  const end = await openHttp(httpPlace('127.0.0.1:0'), { paths, read: () => ({ text: 'hello' }), tell() {} })
+  ends.push(end)
+  const told = async (): Promise<unknown[]> => Promise.all(['/a', '/b', '/c'].map(async (path) => (await ask(end, path))[1]))
+  expect(await told()).toEqual(['hello', 'hello', 'there is /a and /b alone\n'])
+  paths.delete('/a')
+  paths.add('/c')
+  expect(await told()).toEqual(['there is /b and /c alone\n', 'hello', 'hello'])
 })
 
 describe('closing ends', () => {
@@ -124,13 +135,13 @@ describe('where it cannot listen the reason is in words', () => {
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     const { port } = taken.address() as { port: number }
-    const page = { path: '/page', read: () => ({ text: '' }), tell() {} }
+    const page = { paths: ['/page'], read: () => ({ text: '' }), tell() {} }
     await expect(openHttp(httpPlace(`127.0.0.1:${port}`), page)).rejects.toThrow(/^the port is in use$/)
     taken.close()
   })
 
   test('an address of another machine', async () => {
-    const page = { path: '/page', read: () => ({ text: '' }), tell() {} }
+    const page = { paths: ['/page'], read: () => ({ text: '' }), tell() {} }
     await expect(openHttp(httpPlace('192.0.2.1:8080'), page)).rejects.toThrow(/^this machine has no such address$/)
   })
 })

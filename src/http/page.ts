@@ -21,8 +21,8 @@ const NOT_FREE_MS = 10_000
 
 /** A page, and what is said there. */
 export interface HttpPage {
-  /** Such as `/metrics`; everything else is 404. */
-  readonly path: string
+  /** Such as `/metrics`, each the same; everything else is 404. They may change while it is served. */
+  readonly paths: readonly string[] | ReadonlySet<string>
   /** Called at each GET and HEAD. Where it fails, that is status 500 and a line for `tell`. */
   read(): HttpReply | PromiseLike<HttpReply>
   /** Told what the operator should know, in words. */
@@ -110,13 +110,14 @@ function listenWhenFree(server: Server, place: HttpPlace): void {
 }
 
 async function answer(page: HttpPage, method: string, path: string, response: ServerResponse): Promise<void> {
-  if (path !== page.path) return write(response, { status: 404, text: `there is ${page.path} alone\n` })
+  const paths = [...page.paths]
+  if (!paths.includes(path)) return write(response, { status: 404, text: `there is ${paths.join(' and ')} alone\n` })
   if (method !== 'GET' && method !== 'HEAD')
     return write(response.setHeader('allow', 'GET, HEAD'), { status: 405, text: 'read with GET\n' })
   try {
     write(response, await page.read())
   } catch (error) {
-    page.tell(`${page.path} cannot be read: ${thrownText(error)}`)
+    page.tell(`${path} cannot be read: ${thrownText(error)}`)
     write(response, { status: 500, text: 'this cannot be read, see the log\n' })
   }
 }

@@ -17,6 +17,11 @@ export function isWildcard(address: string): boolean {
   return address === '0.0.0.0' || /^[0:]+$/.test(address)
 }
 
+/** The IPv4 address that an IPv6 one maps (RFC 4291 §2.5.5.2), as a socket of both families has it; others as they are. */
+export function unmapped(address: string): string {
+  return address.startsWith('::ffff:') && address.includes('.') ? address.slice('::ffff:'.length) : address
+}
+
 /** What the Corefile has us listen on, as CoreDNS writes it: `127.0.0.1:53`, `:53` for all addresses. */
 export function shownEndpoint(address: string, port: number): string {
   return isWildcard(address) ? `:${port}` : shownAddress(address, port)

@@ -2,8 +2,10 @@
 import { isWildcard, localAddresses } from './addresses.js'
 import type { StreamLimits } from './limits.js'
 import { type Driver, OwnSockets, type Taking } from './own-sockets.js'
+import { type PassedSocket, type PassedSockets, shownPassed } from './passed-sockets.js'
 import { type Both, type Endpoint, ListenError, type Listener, type ListenerCounters } from './slot.js'
 import type { OpenUdp } from './udp-driver.js'
+import { type Wanted, wantedBy, wantedKey } from './wanted.js'
 
 /** What listeners need besides their endpoints. */
 export interface ListenOptions {
@@ -12,11 +14,13 @@ export interface ListenOptions {
   readonly openUdp?: OpenUdp
   /** Who drives the sockets; this thread where left out. */
   readonly driver?: Driver | undefined
+  /** Sockets that were passed to the process. With any of them this thread is the one driver. */
+  readonly passed?: PassedSockets | undefined
   /** How often the machine's addresses are looked at where an endpoint is a wildcard, in milliseconds. */
   readonly watchMs?: number
   /** The machine's addresses. */
   readonly localAddresses?: () => readonly string[]
-  /** Told what happens to sockets later on. */
+  /** Told what is not served, and what happens to sockets later on. */
   readonly warn?: (text: string) => void
 }
 
@@ -36,18 +40,10 @@ export async function openListeners(endpoints: readonly Endpoint[], options: Lis
   return listeners
 }
 
-/** Both sockets of one address and port, and the endpoint that has them now. */
-interface Open {
+/** The sockets of one address and port, mostly both, and the endpoint that has them now. */
+interface Open extends Wanted {
   endpoint: Endpoint
-  readonly address: string
-  readonly port: number
-  listeners: Both
-}
-
-/** An address to have sockets on. */
-interface Wanted {
-  readonly endpoint: Endpoint
-  readonly address: string
+  listeners: readonly Listener[]
 }
 
 /** Other endpoints than those that are served, with all that they need open. One of the two is called, once. */
@@ -65,6 +61,10 @@ export class Listeners {
   #driver: Driver
   #endpoints: readonly Endpoint[]
   #open: Open[] = []
+  /** Passed sockets that are there to be served. */
+  #passed: readonly PassedSocket[]
+  /** What passed sockets are served without, until the endpoints are others. */
+  readonly #givenUp = new Set<string>()
   /** The port that an endpoint's port 0 has become. */
   readonly #ports = new Map<string, number>()
   #watch: NodeJS.Timeout | undefined
@@ -75,6 +75,7 @@ export class Listeners {
     this.#endpoints = endpoints
     this.#options = options
     this.#own = new OwnSockets(options)
+    this.#passed = options.passed?.list ?? []
     this.#driver = options.driver ?? this.#own
   }
 
@@ -88,9 +89,15 @@ export class Listeners {
     return this.#open.flatMap(({ listeners }) => listeners)
   }
 
+  /** The passed sockets that are served. */
+  get passed(): readonly PassedSocket[] {
+    return this.#open.flatMap(({ passed = [] }) => passed)
+  }
+
   async open(): Promise<void> {
     const { opened } = await this.#openMissing(this.#endpoints)
     this.#open.push(...opened)
+    this.#tellUnserved()
     this.#followWildcards()
   }
 
@@ -114,12 +121,12 @@ export class Listeners {
     const discard = async (): Promise<void> => {
       settled()
       for (const taking of taken.values()) taking.discard()
-      await closeAll(opened, 0)
+      await this.#close(opened, 0)
     }
     try {
       if (driver !== this.#driver)
         for (const open of [...kept.keys(), ...opened])
-          taken.set(open, await driver.take(kept.get(open) ?? open.endpoint, open.address, open.listeners))
+          taken.set(open, await driver.take(kept.get(open) ?? open.endpoint, open.address, open.listeners as Both))
     } catch (error) {
       await discard()
       throw error
@@ -130,14 +137,15 @@ export class Listeners {
           open.endpoint = endpoint
           for (const listener of open.listeners) listener.serve(endpoint.receive, endpoint.address)
         }
-        const gone = this.#open.filter((open) => !kept.has(open)).map(({ listeners }) => listeners)
+        const gone = this.#open.filter((open) => !kept.has(open))
         this.#open = [...kept.keys(), ...opened]
         this.#endpoints = endpoints
         this.#driver = driver
         const given = [...taken].map(([open, taking]) => goOver(open, taking, graceMs))
+        this.#tellUnserved()
         this.#followWildcards()
         settled()
-        await Promise.all([...given, ...gone.map((both) => closeBoth(both, graceMs))])
+        await Promise.all([...given, this.#close(gone, graceMs)])
       },
       discard
     }
@@ -147,55 +155,79 @@ export class Listeners {
   async #openMissing(endpoints: readonly Endpoint[]): Promise<{ opened: Open[]; kept: Map<Open, Endpoint> }> {
     const opened: Open[] = []
     const kept = new Map<Open, Endpoint>()
+    this.#givenUp.clear()
     try {
-      for (const { endpoint, address } of endpoints.flatMap((each) => this.#wantedFor(each, endpoints))) {
-        const port = this.#portOf(endpoint)
-        const here = this.#open.find((open) => open.address === address && open.port === port)
-        if (here !== undefined) kept.set(here, endpoint)
-        else await this.#openInto(opened, endpoint, address)
+      for (const wanted of this.#wantedBy(endpoints)) {
+        const here = this.#open.find((open) => wantedKey(open) === wantedKey(wanted))
+        if (here !== undefined) kept.set(here, wanted.endpoint)
+        else await this.#openInto(opened, wanted)
       }
     } catch (error) {
-      await closeAll(opened, 0)
+      await this.#close(opened, 0)
       throw error
     }
     return { opened, kept }
   }
 
+  #wantedBy(endpoints: readonly Endpoint[]): Wanted[] {
+    const local = (this.#options.localAddresses ?? localAddresses)()
+    return wantedBy(endpoints, { local, passed: this.#passed, portOf: (endpoint) => this.#portOf(endpoint) })
+  }
+
   /** Those of a wildcard but for what is not ready, as IPv6 addresses are that look for duplicates: they come later. */
-  async #openInto(opened: Open[], endpoint: Endpoint, address: string): Promise<void> {
+  async #openInto(opened: Open[], wanted: Wanted): Promise<void> {
+    if (this.#givenUp.has(withoutKey(wanted)) || this.#givenUp.has(wantedKey(wanted))) return
     try {
-      opened.push(await this.#openBoth(endpoint, address))
+      opened.push(await this.#openWanted(wanted))
     } catch (error) {
-      const isEarly = isWildcard(endpoint.address) && error instanceof ListenError && error.reason === 'EADDRNOTAVAIL'
-      if (!isEarly) throw error
+      if (!(error instanceof ListenError)) throw error
+      const isEarly = isWildcard(wanted.endpoint.address) && error.reason === 'EADDRNOTAVAIL'
+      if (!isEarly && !this.#giveUp(wanted, error)) throw error
       this.#options.warn?.(error.message)
     }
   }
 
-  /** The addresses that an endpoint has sockets on. A wildcard leaves an address to the endpoint that names it. */
-  #wantedFor(endpoint: Endpoint, all: readonly Endpoint[]): Wanted[] {
-    if (!isWildcard(endpoint.address)) return [{ endpoint, address: endpoint.address }]
-    const isV6 = endpoint.address.includes(':')
-    const named = all.filter(({ port, address }) => port === endpoint.port && !isWildcard(address)).map(({ address }) => address)
-    const local = (this.#options.localAddresses ?? localAddresses)()
-    return local.filter((address) => address.includes(':') === isV6 && !named.includes(address)).map((address) => ({ endpoint, address }))
+  /** Whether passed sockets are to be served without this one, for which there is no permission, or no room beside its fellow of the other transport. */
+  #giveUp(wanted: Wanted, { reason }: ListenError): boolean {
+    const { transport, passed, endpoint, port } = wanted
+    const isBeside = passed === undefined && transport !== 'both'
+    const isMoreOfAll = isWildcard(endpoint.address) && this.#passed.some((socket) => socket.port === port)
+    if (reason === 'EACCES' && (isBeside || isMoreOfAll)) this.#givenUp.add(withoutKey(wanted))
+    else if (reason === 'EADDRINUSE' && isBeside) this.#givenUp.add(wantedKey(wanted))
+    else return false
+    return true
   }
 
   #portOf({ address, port }: Endpoint): number {
     return port === 0 ? (this.#ports.get(address) ?? 0) : port
   }
 
-  async #openBoth(endpoint: Endpoint, address: string): Promise<Open> {
+  async #openWanted(wanted: Wanted): Promise<Open> {
+    const { endpoint, address, port, transport, passed } = wanted
+    if (passed !== undefined) return { ...wanted, listeners: [await this.#own.openPassed(endpoint, passed)] }
+    if (transport !== 'both') return { ...wanted, listeners: [await this.#own.openOne(transport, endpoint, address, port)] }
+    return this.#openBoth(wanted)
+  }
+
+  async #openBoth(wanted: Wanted): Promise<Open> {
+    const { endpoint, address } = wanted
     const port = this.#portOf(endpoint)
     for (let tries = 1; ; tries++) {
       try {
         const listeners = await this.#driver.open(endpoint, address, port)
         if (endpoint.port === 0) this.#ports.set(endpoint.address, listeners[0].port)
-        return { endpoint, address, port: listeners[0].port, listeners }
+        return { ...wanted, port: listeners[0].port, listeners }
       } catch (error) {
         if (port !== 0 || tries === PORT_TRIES || !(error instanceof ListenError)) throw error
       }
     }
+  }
+
+  /** What comes to a passed socket that no endpoint has is answered by nobody. */
+  #tellUnserved(): void {
+    const served = new Set(this.#open.map(({ passed }) => passed))
+    for (const passed of this.#passed)
+      if (!served.has(passed)) this.#options.warn?.(`${shownPassed(passed)} is where no server block listens: nobody answers there`)
   }
 
   /** Looks at the machine's addresses from time to time, while an endpoint is a wildcard. */
@@ -210,20 +242,23 @@ export class Listeners {
 
   /** Opens what has come and closes what has gone, so that a reply always leaves from the address that was asked. */
   async #followAddresses(): Promise<void> {
-    for (const endpoint of this.#endpoints.filter(({ address }) => isWildcard(address))) {
-      const wanted = this.#wantedFor(endpoint, this.#endpoints).map(({ address }) => address)
-      const gone = this.#open.filter((open) => open.endpoint === endpoint && !wanted.includes(open.address))
-      this.#open = this.#open.filter((open) => !gone.includes(open))
-      await closeAll(gone, 0)
-      const here = new Set(this.#open.map((open) => (open.endpoint === endpoint ? open.address : '')))
-      for (const address of wanted.filter((each) => !here.has(each))) {
-        // What cannot be opened yet is tried again at the next look.
-        await this.#openBoth(endpoint, address).then(
-          (open) => this.#open.push(open),
-          (error: Error) => this.#options.warn?.(error.message)
-        )
-      }
+    const wanted = this.#wantedBy(this.#endpoints).filter(({ endpoint }) => isWildcard(endpoint.address))
+    const keys = new Set(wanted.map(wantedKey))
+    const gone = this.#open.filter((open) => isWildcard(open.endpoint.address) && !keys.has(wantedKey(open)))
+    this.#open = this.#open.filter((open) => !gone.includes(open))
+    await this.#close(gone, 0)
+    const here = new Set(this.#open.map(wantedKey))
+    for (const each of wanted.filter((one) => !here.has(wantedKey(one)))) {
+      // What cannot be opened yet is tried again at the next look.
+      await this.#openInto(this.#open, each).catch((error: Error) => this.#options.warn?.(error.message))
     }
+  }
+
+  async #close(open: readonly Open[], graceMs: number): Promise<void> {
+    const lost = this.#options.passed?.copy === undefined ? open.flatMap(({ passed = [] }) => passed) : []
+    this.#passed = this.#passed.filter((passed) => !lost.includes(passed))
+    for (const passed of lost) this.#options.warn?.(`${shownPassed(passed)} is closed: only a restart brings it back`)
+    await closeAll(open, graceMs)
   }
 
   /** Stops taking requests on all sockets, waits for what is in flight, at most `graceMs`. */
@@ -234,17 +269,22 @@ export class Listeners {
   }
 }
 
+/** All addresses that an endpoint lacks a transport on. */
+function withoutKey({ endpoint, port, transport }: Wanted): string {
+  return `${transport} without ${endpoint.address} ${port}`
+}
+
 /** Has another driver go on with the sockets before the one that has had them lets go. */
 async function goOver(open: Open, taking: Taking, graceMs: number): Promise<void> {
   const before = open.listeners
   open.listeners = await taking.apply()
-  await closeBoth(before, graceMs)
+  await closeEach(before, graceMs)
 }
 
 async function closeAll(open: readonly Open[], graceMs: number): Promise<void> {
-  await Promise.all(open.map(({ listeners }) => closeBoth(listeners, graceMs)))
+  await Promise.all(open.map(({ listeners }) => closeEach(listeners, graceMs)))
 }
 
-async function closeBoth(both: Both, graceMs: number): Promise<void> {
-  await Promise.all(both.map((listener) => listener.close(graceMs)))
+async function closeEach(listeners: readonly Listener[], graceMs: number): Promise<void> {
+  await Promise.all(listeners.map((listener) => listener.close(graceMs)))
 }

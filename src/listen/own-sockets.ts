@@ -2,7 +2,8 @@ import type { Libc } from './batch/libc.js'
 import { loadBatch, theLibc } from './batch/open-batch.js'
 import { duplicate, share } from './batch/socket.js'
 import type { StreamLimits } from './limits.js'
-import { type Both, type Endpoint, ListenError, type ListenerCounters } from './slot.js'
+import type { PassedSocket, PassedSockets } from './passed-sockets.js'
+import { type Both, type Endpoint, ListenError, type Listener, type ListenerCounters } from './slot.js'
 import { openTcp } from './tcp.js'
 import { openUdp } from './udp.js'
 import type { OpenUdp } from './udp-driver.js'
@@ -28,18 +29,45 @@ export class OwnSockets implements Driver {
   readonly #limits: StreamLimits | undefined
   readonly #openUdp: OpenUdp
 
-  constructor(options: { readonly limits?: StreamLimits; readonly openUdp?: OpenUdp }) {
+  readonly #passed: PassedSockets | undefined
+
+  constructor(options: { readonly limits?: StreamLimits; readonly openUdp?: OpenUdp; readonly passed?: PassedSockets | undefined }) {
     this.#limits = options.limits
     this.#openUdp = options.openUdp ?? openUdp
+    this.#passed = options.passed
   }
 
   async open(endpoint: Endpoint, address: string, port: number): Promise<Both> {
-    const udp = await this.#openUdp(address, port, endpoint.receive, this.counters, endpoint.address)
+    const udp = await this.openOne('udp', endpoint, address, port)
     try {
-      return [udp, await openTcp(address, udp.port, endpoint.receive, this.counters, this.#limits, endpoint.address)]
+      return [udp, await this.openOne('tcp', endpoint, address, udp.port)]
     } catch (error) {
       await udp.close(0)
       throw error
+    }
+  }
+
+  /** Opens a socket of one transport alone. Throws ListenError. */
+  openOne(transport: 'udp' | 'tcp', { receive, address: endpointAddress }: Endpoint, address: string, port: number): Promise<Listener> {
+    return transport === 'udp'
+      ? this.#openUdp(address, port, receive, this.counters, endpointAddress)
+      : openTcp(address, port, receive, this.counters, this.#limits, endpointAddress)
+  }
+
+  /** Goes on with a socket that was passed to the process; a copy of it where such can be had. Throws ListenError. */
+  async openPassed({ receive, address: endpointAddress }: Endpoint, passed: PassedSocket): Promise<Listener> {
+    const { transport, address, port } = passed
+    const own = this.#copyOf(passed)
+    return transport === 'udp'
+      ? this.#openUdp(address, port, receive, this.counters, endpointAddress, { fd: own, isOwn: true })
+      : openTcp(address, port, receive, this.counters, this.#limits, endpointAddress, own)
+  }
+
+  #copyOf({ fd, transport, address, port }: PassedSocket): number {
+    try {
+      return this.#passed?.copy?.(fd) ?? fd
+    } catch (error) {
+      throw new ListenError(address, port, transport, error as NodeJS.ErrnoException)
     }
   }
 

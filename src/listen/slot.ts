@@ -49,6 +49,13 @@ export interface Endpoint {
   readonly receive: Receive
 }
 
+/** A socket that is bound, by its descriptor. */
+export interface BoundSocket {
+  readonly fd: number
+  /** Whether the listener closes it; otherwise somebody else does, after the listener. */
+  readonly isOwn: boolean
+}
+
 /** What listeners count, for metrics. */
 export interface ListenerCounters {
   received: number

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { hold } from '../http/held.js'
-import { shownEndpoint } from './addresses.js'
+import { isWildcard, shownEndpoint, unmapped } from './addresses.js'
 import { Connection } from './connection.js'
 import { STREAM_LIMITS, type StreamLimits } from './limits.js'
 import { turn, untilQuiet } from './quiet.js'
@@ -73,14 +73,16 @@ class TcpListener implements Listener {
   }
 
   #accept(socket: Socket): void {
-    const { remoteAddress: address, remotePort: port } = socket
-    if (address === undefined || port === undefined || !this.#makeRoom(address)) {
+    const { remoteAddress = '', remotePort: port } = socket
+    const address = unmapped(remoteAddress)
+    if (address === '' || port === undefined || !this.#makeRoom(address)) {
       this.#counters.refusedConnections++
       socket.on('error', () => {})
       socket.destroy()
       return
     }
-    const client = { address, port, transport: 'tcp', local: this.address, endpoint: this.#endpoint } as const
+    const local = isWildcard(this.address) ? unmapped(socket.localAddress ?? this.address) : this.address
+    const client = { address, port, transport: 'tcp', local, endpoint: this.#endpoint } as const
     const counted: Receive = (slot) => {
       this.#counters.received++
       // A Set keeps the order of its members: the one that has asked last stands last.

@@ -1,10 +1,10 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import type { Client } from '../query.js'
-import { shownEndpoint } from './addresses.js'
+import { shownEndpoint, unmapped } from './addresses.js'
 import { InFlight } from './in-flight.js'
 import { untilQuiet } from './quiet.js'
-import { ListenError, type Listener, type ListenerCounters, type Receive, type Slot } from './slot.js'
+import { type BoundSocket, ListenError, type Listener, type ListenerCounters, type Receive, type Slot } from './slot.js'
 
 /** Larger than any reply over UDP: `bufsize` allows 4096. */
 const OUTGOING_OCTETS = 4096
@@ -13,16 +13,17 @@ const KEPT_BUFFERS = 256
 /** Room for bursts between two turns of the event loop; the kernel may give less. */
 const RECEIVE_BUFFER = 4 * 1024 * 1024
 
-/** Listens for datagrams on one address through `node:dgram`. Port 0 takes a free one. */
+/** Listens for datagrams on one address through `node:dgram`. Port 0 takes a free one. A socket `from` elsewhere becomes the listener's own. */
 export async function openUdp(
   address: string,
   port: number,
   receive: Receive,
   counters: ListenerCounters,
-  endpointAddress = address
+  endpointAddress = address,
+  from?: BoundSocket
 ): Promise<Listener> {
   const listener = new UdpListener(address, receive, counters, endpointAddress)
-  await listener.open(port)
+  await listener.open(port, from?.fd)
   return listener
 }
 
@@ -33,6 +34,7 @@ class UdpListener implements Listener {
   readonly #free: Buffer[] = []
   readonly #counters: ListenerCounters
   readonly #socket: Socket
+  readonly #isV6: boolean
   readonly #inFlight = new InFlight()
   #isClosed = false
   #receive: Receive | undefined
@@ -41,21 +43,22 @@ class UdpListener implements Listener {
 
   constructor(address: string, receive: Receive, counters: ListenerCounters, endpointAddress: string) {
     this.address = address
+    this.#isV6 = address.includes(':')
     this.#endpointAddress = endpointAddress
     this.#receive = receive
     this.#counters = counters
     // Replies go to the addresses of received datagrams: nothing to look up.
     const lookup = (host: string, _options: unknown, found: (error: null, address: string, family: number) => void): void =>
       found(null, host, host.includes(':') ? 6 : 4)
-    this.#socket = createSocket({ type: address.includes(':') ? 'udp6' : 'udp4', ipv6Only: address.includes(':'), lookup: lookup as never })
+    this.#socket = createSocket({ type: this.#isV6 ? 'udp6' : 'udp4', ipv6Only: this.#isV6, lookup: lookup as never })
     this.#socket.on('message', (octets, from) => this.#arrived(octets, from))
   }
 
-  async open(port: number): Promise<void> {
-    // The look-up above answers at once, and so may the socket: listen for it first.
-    const listening = once(this.#socket, 'listening')
-    this.#socket.bind({ address: this.address, port, exclusive: true })
+  async open(port: number, fd?: number): Promise<void> {
     try {
+      // The look-up above answers at once, and so may the socket: listen for it first.
+      const listening = once(this.#socket, 'listening')
+      this.#socket.bind(fd === undefined ? { address: this.address, port, exclusive: true } : { fd, exclusive: true })
       await listening
     } catch (error) {
       this.#socket.close()
@@ -65,6 +68,8 @@ class UdpListener implements Listener {
     this.#socket.on('error', () => this.#counters.unsent++)
     this.port = this.#socket.address().port
     this.#endpoint = shownEndpoint(this.#endpointAddress, this.port)
+    // Whoever has bound it has said how large its buffer is to be.
+    if (fd !== undefined) return
     try {
       this.#socket.setRecvBufferSize(RECEIVE_BUFFER)
     } catch {
@@ -84,7 +89,8 @@ class UdpListener implements Listener {
     // Nobody can be answered at port 0, and Node throws.
     if (from.port === 0 || this.#receive === undefined) return
     this.#inFlight.begin()
-    const { address, port } = from
+    const { port } = from
+    const address = this.#isV6 ? unmapped(from.address) : from.address
     this.#receive(new UdpSlot(octets, { address, port, transport: 'udp', local: this.address, endpoint: this.#endpoint }, this))
   }
 
@@ -101,11 +107,13 @@ class UdpListener implements Listener {
   send(buffer: Buffer, length: number, { port, address }: Client): void {
     // Too late: the listener was closed while this was being answered.
     if (this.#isClosed) this.#counters.unsent++
-    else
-      this.#socket.send(buffer, 0, length, port, address, (error) => {
+    else {
+      const to = this.#isV6 && !address.includes(':') ? `::ffff:${address}` : address
+      this.#socket.send(buffer, 0, length, port, to, (error) => {
         if (error) this.#counters.unsent++
         this.giveBack(buffer)
       })
+    }
     this.done()
   }
 

@@ -168,6 +168,11 @@ export class Message {
     return this.#parts === undefined ? (this.#read().answer as unknown as readonly ResourceRecord[]) : (this.#parts.answer ?? NONE)
   }
 
+  /** Whether its answer section has records, which are not read for that. */
+  get hasAnswer(): boolean {
+    return this.#parts === undefined ? u16(this.#received(), 6) > 0 : (this.#parts.answer ?? NONE).length > 0
+  }
+
   get authority(): readonly ResourceRecord[] {
     return this.#parts === undefined ? (this.#read().authority as unknown as readonly ResourceRecord[]) : (this.#parts.authority ?? NONE)
   }

@@ -29,6 +29,9 @@ test('says what was packed, whatever that is', () => {
     fc.property(name, sections, (qname, list) => {
       const before = Message.fromOctets(plainMessage(qname, list))
       const after = packed(before, { asked: before.question })
+      // Told without being read, and so before.
+      const told = [before.hasAnswer, after.hasAnswer, of({ answer: before.answer }).hasAnswer]
+      expect(told).toEqual(told.map(() => before.answer.length > 0))
       expect(texts(after.answer)).toEqual(texts(before.answer))
       expect(texts(after.authority)).toEqual(texts(before.authority))
       // A signature of the whole message holds for one hop.

@@ -226,6 +226,10 @@ export class PackedReply extends Message {
     return this.#sections.answer as unknown as readonly ResourceRecord[]
   }
 
+  override get hasAnswer(): boolean {
+    return u16(this.#block, this.#at + PREFIX + 6) > 0
+  }
+
   override get authority(): readonly ResourceRecord[] {
     return this.#sections.authority as unknown as readonly ResourceRecord[]
   }

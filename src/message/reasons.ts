@@ -34,6 +34,7 @@ export const REASONS: Readonly<Record<string, Reason>> = {
   ndots: { about: 'the name has too few labels to be forwarded', info: OTHER },
   'no-recursion': { about: 'clients get nothing from upstreams here', info: NOT_AUTHORITATIVE },
   'no-such-name': { about: 'the zone is served here, and has no such name', info: OTHER },
+  'no-upstream': { about: 'there is nobody to ask for names of others here', info: NOT_AUTHORITATIVE },
   nodata: { about: 'the name exists, and has no such records' },
   'not-ready': { about: 'the replica that answers for the zone has not read anything of etcd yet', info: NOT_READY },
   'not-implemented': { about: 'the opcode is not QUERY', info: NOT_SUPPORTED },

@@ -13,6 +13,8 @@ export interface Flag {
   readonly spellings: readonly string[]
   /** What its value is called in messages; undefined for a flag without one. */
   readonly value?: string
+  /** Of a flag without a value: `-flag=false` is another thing than no flag, and is `false`. */
+  readonly tellsNo?: true
   readonly about: string
 }
 
@@ -39,7 +41,8 @@ export function readArguments(argv: readonly string[], known: readonly Flag[]): 
       throw new UsageError(`unknown flag ${word}, expected one of ${known.map(({ spellings }) => `-${spellings[0]}`).join(', ')}`)
     const name = flag.spellings[0]!
     if (flag.value === undefined) {
-      if (readSwitch(given, name)) flags.set(name, 'true')
+      const isYes = readSwitch(given, name)
+      if (isYes || flag.tellsNo) flags.set(name, String(isYes))
       else flags.delete(name)
       continue
     }

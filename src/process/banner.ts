@@ -13,3 +13,8 @@ export function banner(server: RunningServer): string[] {
 function shownApi(api: string): string {
   return api.startsWith('unix:') ? api : `http://${api}/v2/keys`
 }
+
+/** What it runs on: `linux/x64, node v22.0.0`. */
+export function platform(): string {
+  return `${process.platform}/${process.arch}, node ${process.version}`
+}

@@ -10,12 +10,13 @@ import type { LockedStore } from '../store/locked.js'
 import { StoreError } from '../store/store.js'
 import { type Flag, readArguments, shownFlags, UsageError } from './arguments.js'
 import { folderMeant, judgeOf, type Meant, sourceMeant } from './kv-corefile.js'
+import type { ImportInput } from './kv-import.js'
 import { isVerb, type KvArguments, kvVerb, type Verb } from './kv-verbs.js'
 
 const FLAGS: readonly Flag[] = [
   { spellings: ['store'], value: 'DIR', about: 'the folder of the store (the one that the Corefile has, else ./data)' },
   { spellings: ['conf'], value: 'FILE', about: 'the Corefile that has it (./Corefile)' },
-  { spellings: ['ttl'], value: 'SECONDS', about: 'put: the key vanishes after so many seconds' },
+  { spellings: ['ttl'], value: 'SECONDS', about: 'put: the key vanishes after so many seconds; import of v3: so do keys with a lease' },
   { spellings: ['to'], value: 'etcd', about: 'put, del: the etcd cluster that feeds the store, which is read-only itself' },
   { spellings: ['raw'], about: 'get: the octets alone, without a line end behind them' },
   { spellings: ['r', 'recursive'], about: 'del, ls: everything below the key as well' },
@@ -32,13 +33,15 @@ Usage:
   skein kv ls [KEY]             list what is directly below a key
   skein kv bad [KEY]            list keys that are no services, each with what is wrong with it
   skein kv export [KEY]         print what is below a key as lines of JSON
-  skein kv import [FILE]        read such lines, from standard input without FILE; none where one is wrong
+  skein kv import [FILE]        read such lines, or a dump of etcd, from standard input without FILE; all or none
 
 Flags:
 ${shownFlags(FLAGS)}
 
 A running server is asked through the control socket in the store's folder; the store of a stopped one is opened. A replica of etcd
 can only be read: with \`-to etcd\`, put and del write to the cluster that the Corefile's \`etcd\` has, server running or not.
+
+A dump of etcd is what v3 prints by \`etcdctl get --prefix KEY -w json\`, and v2 by \`curl http://HOST:2379/v2/keys/PATH?recursive=true\`.
 
   skein kv put /skydns/local/skydns/east/web '{"host":"192.0.2.1","port":80}'
 `
@@ -52,13 +55,24 @@ export async function kv(argv: readonly string[]): Promise<void> {
   const asked = verbArguments(verb, rest, flags)
   const meant = { store: flags.get('store'), conf: flags.get('conf') }
   if (flags.has('to')) return writeTo(flags.get('to')!, verb, meant, asked, rest)
-  const input = await inputOf(verb, rest)
   const folder = await folderMeant(meant)
-  if (existsSync(folder) && (await isLocked(folder))) return askServer(folder, verb, asked, input)
-  if (!existsSync(folder) && verb !== 'put' && verb !== 'import')
-    throw new StoreError(`there is no store in ${folder}: name its folder with -store`)
-  const judge = verb === 'bad' ? await judgeOf(folder, meant.conf) : undefined
-  await useStopped(folder, (store) => kvVerb(store, verb, { ...asked, judge }, input))
+  const { input, notes } = await sentOf(verb, rest, asked)
+  if (existsSync(folder) && (await isLocked(folder))) await askServer(folder, verb, asked, input)
+  else {
+    if (!existsSync(folder) && verb !== 'put' && verb !== 'import')
+      throw new StoreError(`there is no store in ${folder}: name its folder with -store`)
+    const judge = verb === 'bad' ? await judgeOf(folder, meant.conf) : undefined
+    await useStopped(folder, (store) => kvVerb(store, verb, { ...asked, judge }, input))
+  }
+  for (const note of notes) process.stderr.write(`skein: ${note}\n`)
+}
+
+/** What a verb reads, as a store takes it. */
+async function sentOf(verb: Verb, words: readonly string[], { ttl }: KvArguments): Promise<ImportInput> {
+  const input = await inputOf(verb, words)
+  if (verb !== 'import') return { input, notes: [] }
+  const { importInput } = await import('./kv-import.js')
+  return importInput(input, ttl)
 }
 
 async function writeTo(to: string, verb: Verb, meant: Meant, asked: KvArguments, words: readonly string[]): Promise<void> {
@@ -116,10 +130,8 @@ function verbArguments(verb: Verb, words: readonly string[], flags: ReadonlyMap<
 }
 
 function readTtl(text: string, verb: Verb): number {
-  if (verb !== 'put' || !/^[1-9]\d{0,8}$/.test(text))
-    throw new UsageError(
-      verb === 'put' ? `-ttl: expected whole seconds from 1 on, not ${JSON.stringify(text)}` : '-ttl: expected with put alone'
-    )
+  if (verb !== 'put' && verb !== 'import') throw new UsageError('-ttl: expected with put or import alone')
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new UsageError(`-ttl: expected whole seconds from 1 on, not ${JSON.stringify(text)}`)
   return Number(text)
 }
 

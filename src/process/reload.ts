@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { hashAt } from '../chain/host.js'
 import type { ProcessServices } from '../chain/scope.js'
 import { thrownText } from '../message/one-line.js'
-import { reloadEvery } from '../plugin.js'
+import { type MaybePromise, reloadEvery } from '../plugin.js'
 import type { Configuration } from './configuration.js'
 import type { Reloaded, RunningServer } from './run.js'
 
@@ -20,7 +20,7 @@ export type Outcome = (Reloaded & { readonly old: string; readonly new: string }
 /** Reads the configuration again, and has the server go over to it. */
 export class Reloader {
   readonly #server: RunningServer
-  readonly #read: (before: Configuration) => Configuration
+  readonly #read: (before: Configuration) => MaybePromise<Configuration>
   readonly #services: ProcessServices
   readonly #failures: { value: number }
   #configuration: Configuration
@@ -37,7 +37,7 @@ export class Reloader {
   constructor(
     server: RunningServer,
     configuration: Configuration,
-    read: (before: Configuration) => Configuration,
+    read: (before: Configuration) => MaybePromise<Configuration>,
     services: ProcessServices
   ) {
     this.#server = server
@@ -84,7 +84,7 @@ export class Reloader {
     const { log } = this.#services
     log.info('Reloading')
     try {
-      const configuration = this.#read(this.#configuration)
+      const configuration = await this.#read(this.#configuration)
       const reloaded = await this.#server.reload(configuration)
       const old = configurationHash(this.#configuration)
       this.#configuration = configuration
@@ -125,7 +125,7 @@ export class Reloader {
   /** What the files are now: a text that is another one where any of them is. */
   async #state(): Promise<string> {
     try {
-      return await stateOf(this.#read(this.#configuration), this.#server)
+      return await stateOf(await this.#read(this.#configuration), this.#server)
     } catch (error) {
       return thrownText(error)
     }

@@ -1,7 +1,9 @@
 /** `skein run`: from a Corefile to a server that answers, and its orderly end. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ProcessServices, Settings } from '../chain/scope.js'
+import { isWildcard } from '../listen/addresses.js'
 import { type Change, type Listeners, openListeners } from '../listen/listeners.js'
+import { passedSockets, shownPassed } from '../listen/passed-sockets.js'
 import { ListenError } from '../listen/slot.js'
 import { chooseUdp, UDP_VARIABLE } from '../listen/udp-driver.js'
 import { thrownText } from '../message/one-line.js'
@@ -183,8 +185,10 @@ export class RunningServer {
   /** The first address that is listened on, for examples: an IPv4 one if there is any. */
   firstAddress(): { address: string; port: number } {
     const list = this.listeners.list
-    const { address, port } =
+    const { address: asked, port } =
       list.find((listener) => listener.address === '127.0.0.1') ?? list.find((listener) => !listener.address.includes(':')) ?? list[0]!
+    // A passed socket may be for all.
+    const address = !isWildcard(asked) ? asked : asked.includes(':') ? '::1' : '127.0.0.1'
     return { address, port }
   }
 
@@ -208,15 +212,18 @@ export class RunningServer {
 export async function startServer(options: RunOptions): Promise<RunningServer> {
   const { configuration, services, makeScope, defaultPort } = options
   const { blocks, file, warnings } = configuration
-  for (const { text } of warnings) services.log.warn(text)
+  // First of all, so that no program which a plugin starts takes them for its own.
+  const passed = await passedSockets()
+  for (const text of [...passed.warnings, ...warnings.map((warning) => warning.text)]) services.log.warn(text)
   const openUdp = await chooseUdp(process.env[UDP_VARIABLE], services.log)
   const instance = await buildInstance(blocks, { services, file, defaultPort, makeScope })
   try {
     await instance.start()
-    const threads = new Threads(openUdp, options.workers)
+    const threads = new Threads(openUdp, options.workers, passed)
     const { driver, workers } = await threads.prepare(configuration, instance.settings)
     try {
-      const listeners = await openListeners(instance.endpoints, { openUdp, driver, warn: (text) => services.log.warn(text) })
+      const listeners = await openListeners(instance.endpoints, { openUdp, driver, passed, warn: (text) => services.log.warn(text) })
+      for (const socket of listeners.passed) services.log.info(`listening on ${shownPassed(socket)}`)
       await openBeside(listeners, instance, options)
       await workers?.commit()
       return new RunningServer(instance, listeners, threads, options)

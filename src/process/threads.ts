@@ -3,11 +3,16 @@ import type { Settings } from '../chain/scope.js'
 import { placeText } from '../corefile/directive.js'
 import { theLibc } from '../listen/batch/open-batch.js'
 import type { Driver } from '../listen/own-sockets.js'
+import type { PassedSockets } from '../listen/passed-sockets.js'
 import { openUdp as openDatagrams } from '../listen/udp.js'
 import type { OpenUdp } from '../listen/udp-driver.js'
 import { answeringThreads } from '../plugin.js'
 import type { WorkerConfiguration } from './worker-messages.js'
 import type { Workers, WorkersChange, WorkersOptions } from './workers.js'
+
+const NO_BATCHES = 'threads can share a port only where UDP goes in batches, and here it does not'
+// A worker that dies has its descriptors closed under its event loop, which hears of a socket nevertheless while others have it open.
+const PASSED = 'threads cannot share sockets that the service manager passes'
 
 /** What is to answer another reading of the configuration. */
 export interface ThreadsChange {
@@ -21,12 +26,13 @@ export interface ThreadsChange {
 export class Threads {
   /** None where there have been none yet. */
   workers: Workers | undefined
-  readonly #canShare: boolean
+  /** Why this thread is to answer alone. */
+  readonly #obstacle: string | undefined
   readonly #options: WorkersOptions | undefined
 
-  /** Where `options` are left out, this thread answers whatever the configuration says. */
-  constructor(openUdp: OpenUdp, options: WorkersOptions | undefined) {
-    this.#canShare = openUdp !== openDatagrams
+  /** Where `options` are left out, this thread answers whatever the configuration says; so it does where sockets were `passed` to the process. */
+  constructor(openUdp: OpenUdp, options: WorkersOptions | undefined, { list }: Pick<PassedSockets, 'list'> = { list: [] }) {
+    this.#obstacle = openUdp === openDatagrams ? NO_BATCHES : list.length > 0 ? PASSED : undefined
     this.#options = options
   }
 
@@ -48,11 +54,10 @@ export class Threads {
   #countFor(settings: Settings): number {
     const count = settings.get(answeringThreads) ?? 1
     if (count === 1 || this.#options === undefined) return 0
-    if (this.#canShare) return count
+    if (this.#obstacle === undefined) return count
     const at = settings.directiveOf(answeringThreads)?.at
     const where = at === undefined ? '' : `${placeText(at)}: `
-    const problem = 'threads can share a port only where UDP goes in batches, and here it does not: one thread answers'
-    this.#options.log.warn(`${where}multisocket: ${problem}`)
+    this.#options.log.warn(`${where}multisocket: ${this.#obstacle}: one thread answers`)
     return 0
   }
 }

@@ -12,6 +12,7 @@ import type { Next } from '../plugin.js'
 import { systemClock } from '../process/clock.js'
 import { type Client, Query } from '../query.js'
 import { finish, type Outgoing } from './finish.js'
+import { SizeError } from './size.js'
 
 const chainOf = (run: Next): Chain => ({ run, observers: [], tellsErrors: false })
 
@@ -279,7 +280,7 @@ describe('over a stream', () => {
       sent,
       { udpSize: 1232, clock: systemClock, report: (error) => reports.push(error), inFlight: 0 }
     )
-    expect(reports).toEqual([expect.any(RecordError)])
+    expect(reports).toEqual([expect.any(SizeError)])
     expect(Message.fromOctets(sent.reply!)).toMatchObject({ rcode: 'SERVFAIL', flags: QR | RD | 2, answer: [] })
   })
 })

@@ -1,6 +1,6 @@
 /** What a finished reply needs: the asker's ID and question, EDNS, compression, and a size that fits (RFC 2181 §9). */
 import { AA, AD, CD, type Message, QR, RA, RD, TC } from '../message/message.js'
-import { isWithin, RecordError } from '../message/name.js'
+import { isWithin } from '../message/name.js'
 import { PackedReply } from '../message/packed.js'
 import { u16 } from '../message/read.js'
 import { errorOptions, reasonsOf } from '../message/reasons.js'
@@ -9,7 +9,7 @@ import { type Rcode, rcodeNumber, TYPE_OPT } from '../message/registry.js'
 import { Writer } from '../message/writer.js'
 import type { Query } from '../query.js'
 import { groupAt } from './rrset.js'
-import { PLAIN_UDP_SIZE, replyLimit, STREAM_SIZE } from './size.js'
+import { PLAIN_UDP_SIZE, replyLimit, SizeError, STREAM_SIZE } from './size.js'
 
 /** Where a reply goes: the buffer of whoever drives the socket. */
 export interface Outgoing {
@@ -35,7 +35,7 @@ const writer = new Writer()
 
 /**
  * Writes the reply to a query and sends it. `udpSize` is the operator's cap, and what our OPT record advertises.
- * Gives the flags and size of what was sent. Throws RecordError or FormatError, and has sent nothing, where it cannot be written.
+ * Gives the flags and size of what was sent. Throws RecordError, FormatError or SizeError, and has sent nothing, where it cannot be written.
  */
 export function finish(query: Query, reply: Message, out: Outgoing, udpSize: number): Written {
   const limit = replyLimit(query, udpSize)
@@ -49,7 +49,7 @@ export function finish(query: Query, reply: Message, out: Outgoing, udpSize: num
   if (writeAll(reply, query.dnssecOk)) additional = writeAdditional(reply, flags)
   else {
     // A client that has come by stream has no better way to ask again.
-    if (limit === STREAM_SIZE) throw new RecordError(`a reply to ${query.qname} ${query.qtype} of more than ${STREAM_SIZE} octets`)
+    if (limit === STREAM_SIZE) throw new SizeError(`a reply to ${query.qname} ${query.qtype} of more than ${STREAM_SIZE} octets`)
     start(query, octets, room, flags | TC)
     writer.count(6, writeSome(reply.answer, query.dnssecOk))
   }

@@ -7,6 +7,12 @@ export const DEFAULT_UDP_SIZE = 1232
 /** The length prefix of a stream has two octets. */
 export const STREAM_SIZE = 65535
 
+/** An answer has more octets than a message can. */
+export class SizeError extends Error {
+  override readonly name = 'SizeError'
+  readonly code = 'SKEIN_SIZE'
+}
+
 /** How many octets a reply to this query may have: what the client takes and the operator allows. */
 export function replyLimit(query: Query, udpSize: number): number {
   if (query.client.transport !== 'udp') return STREAM_SIZE

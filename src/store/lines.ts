@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import type { Draft } from './draft.js'
 import { type Key, keyOfPath } from './key.js'
 import { checkedOctets, MAX_VALUE_OCTETS } from './limits.js'
@@ -11,6 +12,8 @@ interface Line {
   readonly ttl: number | undefined
 }
 
+/** Seconds: the longest time to live of a line. */
+export const MAX_TTL = 9_999_999_999
 const LINES_PER_COMMIT = 2000
 /** Seconds: of a key of a replica whose life is renewed somewhere, nobody knows until when. */
 const UNSURE_TTL = 30
@@ -18,10 +21,10 @@ const UNSURE_TTL = 30
 /** The entries below a key, each as a line of JSON: `{"key":"/skydns/local/a","value":"…","ttl":60}`. */
 export async function* exportLines(store: LockedStore, key: Key = []): AsyncGenerator<string> {
   const own = store.exact.entry(key)
-  if (own !== undefined) yield lineOf(own, store.clock.now())
+  if (own !== undefined) yield lineOfEntry(own, store.clock.now())
   for await (const { entries } of store.exact.below(key)) {
     const now = store.clock.now()
-    for (const entry of entries) if (!store.isWritable || entry.expires === undefined || entry.expires > now) yield lineOf(entry, now)
+    for (const entry of entries) if (!store.isWritable || entry.expires === undefined || entry.expires > now) yield lineOfEntry(entry, now)
   }
 }
 
@@ -49,25 +52,32 @@ function putAll(draft: Draft, lines: readonly Line[], now: number): void {
   for (const { key, value, ttl } of lines) draft.put(key, value, { expires: ttl === undefined ? undefined : now + ttl * 1000 })
 }
 
-function lineOf({ key, value, expires }: Entry, now: number): string {
-  const text = value.toString('utf8')
-  const isText = Buffer.from(text, 'utf8').equals(value)
+function lineOfEntry({ key, value, expires }: Entry, now: number): string {
+  return lineOf(key, value, expires === undefined ? undefined : expires > now ? Math.ceil((expires - now) / 1000) : UNSURE_TTL)
+}
+
+/** One such line; `ttl` in seconds, from 1 to {@link MAX_TTL}. */
+export function lineOf(key: Key, value: Buffer, ttl: number | undefined): string {
   return JSON.stringify({
     ...(isPlain(key)
       ? { key: `/${key.map(utf8).join('/')}` }
       : { segments64: key.map((segment) => base64(Buffer.from(segment, 'latin1'))) }),
-    ...(isText ? { value: text } : { value64: base64(value) }),
-    ...(expires !== undefined && { ttl: expires > now ? Math.ceil((expires - now) / 1000) : UNSURE_TTL })
+    ...(isUtf8(value) ? { value: value.toString('utf8') } : { value64: base64(value) }),
+    ...(ttl !== undefined && { ttl })
   })
 }
 
 /** Whether a path says the whole key: no slash inside a segment, and UTF-8 throughout. */
 function isPlain(key: Key): boolean {
-  return key.every((segment) => !segment.includes('/') && Buffer.from(utf8(segment), 'utf8').toString('latin1') === segment)
+  return key.every((segment) => !segment.includes('/') && (isAscii(segment) || isUtf8(Buffer.from(segment, 'latin1'))))
+}
+
+function isAscii(segment: string): boolean {
+  return !/[^\x00-\x7f]/.test(segment)
 }
 
 function utf8(segment: string): string {
-  return Buffer.from(segment, 'latin1').toString('utf8')
+  return isAscii(segment) ? segment : Buffer.from(segment, 'latin1').toString('utf8')
 }
 
 function base64(octets: Buffer): string {
@@ -93,7 +103,7 @@ function readLine(text: string, number: number): Line {
   const key = readKey(line) ?? wrong('expected "key", a path such as "/a/b", or "segments64", a list of segments in base64')
   const value = readValue(line) ?? wrong('expected "value", a text, or "value64", octets in base64')
   const { ttl } = line
-  if (ttl !== undefined && !(Number.isSafeInteger(ttl) && (ttl as number) > 0 && (ttl as number) < 1e10))
+  if (ttl !== undefined && !(Number.isSafeInteger(ttl) && (ttl as number) > 0 && (ttl as number) <= MAX_TTL))
     wrong('expected "ttl" in whole seconds, at least 1')
   if (value.length > MAX_VALUE_OCTETS) wrong(`expected a value of at most ${MAX_VALUE_OCTETS} octets, not ${value.length}`)
   try {
@@ -118,7 +128,8 @@ function readValue({ value, value64 }: Record<string, unknown>): Buffer | undefi
   return value === undefined ? readBase64(value64) : undefined
 }
 
-function readBase64(text: unknown): Buffer | undefined {
+/** The octets; undefined of what is no base64. */
+export function readBase64(text: unknown): Buffer | undefined {
   if (typeof text !== 'string') return undefined
   const octets = Buffer.from(text, 'base64')
   return octets.toString('base64') === text ? octets : undefined

@@ -15,8 +15,8 @@ export const order = [
   ['listen'],
   ['server'],
   ['process'],
-  ['testing', 'check'],
-  ['main', 'container', 'worker', 'feeder']
+  ['testing', 'check', 'skydns'],
+  ['main', 'serve', 'container', 'worker', 'feeder']
 ]
 
 /** Packages that one place alone may import, so that the rest does not depend on their ways. */

@@ -1,26 +1,28 @@
-import { shownEndpoint } from '../addresses.js'
+import { isWildcard, shownEndpoint } from '../addresses.js'
 import { InFlight } from '../in-flight.js'
 import { turn } from '../quiet.js'
-import { ListenError, type Listener, type ListenerCounters, type Receive } from '../slot.js'
+import { type BoundSocket, ListenError, type Listener, type ListenerCounters, type Receive } from '../slot.js'
 import type { AskedSocket } from './batch-slot.js'
 import { BATCH, type Incoming } from './incoming.js'
 import type { Libc, PollEvents, PollHandle } from './libc.js'
 import { type OutgoingBuffer, type OutgoingBuffers, SendQueue } from './outgoing.js'
-import { openSocket, type PortSharing } from './socket.js'
+import { openSocket, type PortSharing, tellAsked } from './socket.js'
 
 /** How long a turn goes on reading where there is always more, in milliseconds. */
 const TURN_MS = 1
 
 /**
- * How a listener gets its socket: bound anew, see {@link PortSharing}; or a bound one, whose descriptor becomes the listener's own, or is
- * closed by somebody else, after the listener.
+ * How a listener gets its socket: bound anew, see {@link PortSharing}; or a bound one. Of one that is bound to every address, each reply
+ * leaves from the address that was asked.
  */
-export type SocketFrom = PortSharing | { readonly fd: number; readonly isOwn: boolean }
+export type SocketFrom = PortSharing | BoundSocket
 
 /** What the sockets of a thread have in common. */
 export interface Shared {
   readonly libc: Libc
   readonly incoming: Incoming
+  /** That of sockets that are bound to every address. */
+  readonly incomingOfWildcards: Incoming
   readonly buffers: OutgoingBuffers
   /** The descriptors that are open. */
   readonly descriptors: Set<number>
@@ -43,6 +45,7 @@ export class BatchListener implements Listener, AskedSocket {
   readonly #shared: Shared
   readonly #fd: number
   readonly #isOwn: boolean
+  readonly #incoming: Incoming
   readonly #queue: SendQueue
   readonly #watch: PollHandle
   readonly #counters: ListenerCounters
@@ -69,8 +72,10 @@ export class BatchListener implements Listener, AskedSocket {
   ) {
     let fd = -1
     this.#isOwn = typeof from !== 'object' || from.isOwn
+    const isForAll = typeof from === 'object' && isWildcard(address)
     try {
       ;({ fd, port: this.port } = typeof from === 'object' ? { ...from, port } : openSocket(shared.libc, address, port, from))
+      if (isForAll) tellAsked(shared.libc, fd, address, port)
       this.#watch = shared.libc.watch(fd, { readable: true, writable: false }, this.#woken)
     } catch (error) {
       if (fd >= 0 && this.#isOwn) shared.libc.close(fd)
@@ -84,7 +89,8 @@ export class BatchListener implements Listener, AskedSocket {
     this.#shared = shared
     this.#receive = receive
     this.#counters = counters
-    this.#queue = new SendQueue(shared.libc, this.#fd, shared.buffers, counters)
+    this.#incoming = isForAll ? shared.incomingOfWildcards : shared.incoming
+    this.#queue = new SendQueue(shared.libc, this.#fd, shared.buffers, counters, isForAll)
   }
 
   get descriptor(): number {
@@ -153,7 +159,7 @@ export class BatchListener implements Listener, AskedSocket {
   /** Reads a batch, has it answered and sends what is answered at once; how many there were. */
   #read(): number {
     this.#isReadable = false
-    const { incoming } = this.#shared
+    const incoming = this.#incoming
     const count = incoming.read(this.#fd)
     this.#counters.received += count
     this.#arrived += count

@@ -19,8 +19,8 @@ export interface AskedSocket {
 /** Who asked: read from the sockaddr when somebody wants to know. */
 export class BatchClient implements Client {
   readonly transport = 'udp'
-  local = ''
   endpoint = ''
+  #local = ''
   readonly #libc: Libc
   #names: Uint8Array
   #at: number
@@ -29,6 +29,16 @@ export class BatchClient implements Client {
     this.#libc = libc
     this.#names = names
     this.#at = at
+  }
+
+  /** Has asked this socket. */
+  ask({ address, endpoint }: AskedSocket): void {
+    this.#local = address
+    this.endpoint = endpoint
+  }
+
+  get local(): string {
+    return this.#local
   }
 
   get address(): string {
@@ -46,6 +56,11 @@ export class BatchClient implements Client {
 
   get at(): number {
     return this.#at
+  }
+
+  /** Where what there is of its sockaddr ends. */
+  get end(): number {
+    return this.#at + sockaddrLength(this.#names, this.#at)
   }
 
   /** Has its sockaddr there from now on. */
@@ -82,8 +97,7 @@ export class BatchSlot implements Slot {
     this.#socket = socket
     this.length = length
     this.#isSettled = false
-    this.client.local = socket.address
-    this.client.endpoint = socket.endpoint
+    this.client.ask(socket)
   }
 
   /** Ends the handler's call; whether the next datagram may have the place with this slot. */
@@ -96,8 +110,7 @@ export class BatchSlot implements Slot {
     if (this.isKept) return
     this.isKept = true
     const { length } = this
-    const { names, at } = this.client
-    const end = at + sockaddrLength(names, at)
+    const { names, at, end } = this.client
     const own = Buffer.allocUnsafe(length + end - at)
     this.octets.copy(own, 0, 0, length)
     for (let from = at, to = length; from < end; from++, to++) own[to] = names[from]!

@@ -1,5 +1,6 @@
+import { readyControl, WildcardClient } from './asked-address.js'
 import { BatchClient, BatchSlot } from './batch-slot.js'
-import { halves, MessageHeaders, MSG_DONTWAIT, nameAt, SOCKADDR_IN6_OCTETS } from './layout.js'
+import { halves, MessageHeaders, MSG_DONTWAIT, SOCKADDR_IN6_OCTETS } from './layout.js'
 import type { Libc } from './libc.js'
 
 /** How many datagrams are read at once. */
@@ -9,16 +10,19 @@ const LARGEST_OCTETS = 65_536
 /** Places begin at different parts of a page: at the same one, their first octets would drive each other out of the processor's cache. */
 const PLACE_OCTETS = LARGEST_OCTETS + 320
 
-/** The memory that datagrams are read into, one batch at a time: all sockets of a thread have the same. */
+/** The memory that datagrams are read into, one batch at a time: all sockets of a thread have the same, and all that are bound to every address another. */
 export class Incoming {
   readonly #libc: Libc
   readonly #headers: MessageHeaders
+  /** Whether each datagram comes with our address that it was sent to. */
+  readonly #isWildcard: boolean
   readonly #places: readonly Buffer[]
   readonly #slots: BatchSlot[]
 
-  constructor(libc: Libc) {
+  constructor(libc: Libc, isWildcard = false) {
     this.#libc = libc
-    this.#headers = new MessageHeaders(libc, BATCH)
+    this.#isWildcard = isWildcard
+    this.#headers = new MessageHeaders(libc, BATCH, isWildcard)
     const memory = Buffer.allocUnsafeSlow(BATCH * PLACE_OCTETS)
     const address = libc.addressOf(memory)
     this.#places = Array.from({ length: BATCH }, (_, index) => memory.subarray(index * PLACE_OCTETS, index * PLACE_OCTETS + LARGEST_OCTETS))
@@ -26,6 +30,7 @@ export class Incoming {
       const [low, high] = halves(address + BigInt(index * PLACE_OCTETS))
       this.#headers.setMemory(index, low, high, LARGEST_OCTETS)
       this.#headers.setNameLength(index, SOCKADDR_IN6_OCTETS)
+      if (isWildcard) this.#headers.resetControl(index)
     }
     this.#slots = this.#places.map((_, index) => this.#slotFor(index))
   }
@@ -35,6 +40,7 @@ export class Incoming {
     // An error tells of an earlier reply (ICMP), and is gone with that; what has come is read next time.
     const count = this.#libc.recvmmsg(fd, this.#headers.at(0), BATCH, MSG_DONTWAIT, null)
     for (let index = 0; index < count; index++) this.#headers.setNameLength(index, SOCKADDR_IN6_OCTETS)
+    if (this.#isWildcard) for (let index = 0; index < count; index++) readyControl(this.#headers, index)
     return Math.max(0, count)
   }
 
@@ -53,6 +59,7 @@ export class Incoming {
   }
 
   #slotFor(index: number): BatchSlot {
-    return new BatchSlot(this.#places[index]!, new BatchClient(this.#libc, this.#headers.names, nameAt(index)))
+    const OneClient = this.#isWildcard ? WildcardClient : BatchClient
+    return new BatchSlot(this.#places[index]!, new OneClient(this.#libc, this.#headers.names, this.#headers.nameAt(index)))
   }
 }

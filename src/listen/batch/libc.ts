@@ -9,11 +9,13 @@ import { AF_INET, MSG_DONTWAIT, SOCK_DGRAM_ALONE } from './layout.js'
 export interface Libc {
   socket(family: number, type: number, protocol: number): number
   setsockopt(fd: number, level: number, option: number, value: Uint8Array, length: number): number
+  getsockopt(fd: number, level: number, option: number, value: Uint8Array, length: Uint8Array): number
   bind(fd: number, name: Uint8Array, length: number): number
   listen(fd: number, backlog: number): number
   connect(fd: number, name: Uint8Array, length: number): number
   fcntl(fd: number, command: number, argument: number): number
   getsockname(fd: number, name: Uint8Array, length: Uint8Array): number
+  getpeername(fd: number, name: Uint8Array, length: Uint8Array): number
   close(fd: number): number
   recvmmsg(fd: number, headers: bigint, count: number, flags: number, timeout: null): number
   sendmmsg(fd: number, headers: bigint, count: number, flags: number): number
@@ -55,11 +57,13 @@ async function bindCalls(): Promise<Libc> {
   return {
     socket: linked.func('int socket(int, int, int)'),
     setsockopt: linked.func('int setsockopt(int, int, int, void *, unsigned int)'),
+    getsockopt: linked.func('int getsockopt(int, int, int, void *, void *)'),
     bind: linked.func('int bind(int, void *, unsigned int)'),
     listen: linked.func('int listen(int, int)'),
     connect: linked.func('int connect(int, void *, unsigned int)'),
     fcntl: linked.func('int fcntl(int, int, int)'),
     getsockname: linked.func('int getsockname(int, void *, void *)'),
+    getpeername: linked.func('int getpeername(int, void *, void *)'),
     close: linked.func('int close(int)'),
     recvmmsg: linked.func('int recvmmsg(int, void *, unsigned int, int, void *)'),
     sendmmsg: linked.func('int sendmmsg(int, void *, unsigned int, int)'),

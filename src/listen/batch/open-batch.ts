@@ -30,11 +30,22 @@ export function theLibc(): Promise<Libc> {
   return loadedLibc
 }
 
+/** The same where there are any. */
+export function theLibcOrNone(): Promise<Libc | undefined> {
+  return theLibc().catch(() => undefined)
+}
+
 /** The same over these calls, with memory of its own. */
 export function openWith(libc: Libc): OpenBatch {
+  let incomingOfWildcards: Incoming | undefined
   const shared: Shared = {
     libc,
     incoming: new Incoming(libc),
+    // Few servers have such a socket.
+    get incomingOfWildcards() {
+      incomingOfWildcards ??= new Incoming(libc, true)
+      return incomingOfWildcards
+    },
     buffers: new OutgoingBuffers(libc),
     descriptors: new Set(),
     watches: new Set()

@@ -1,5 +1,6 @@
 import type { ListenerCounters } from '../slot.js'
-import { EAGAIN, EINTR, ENOBUFS, ENOMEM, halves, MessageHeaders, MSG_DONTWAIT, nameAt } from './layout.js'
+import { putControl } from './asked-address.js'
+import { EAGAIN, EINTR, ENOBUFS, ENOMEM, halves, MessageHeaders, MSG_DONTWAIT } from './layout.js'
 import type { Libc } from './libc.js'
 import { sockaddrLength } from './sockaddr.js'
 
@@ -50,17 +51,20 @@ export class SendQueue {
   readonly #pool: OutgoingBuffers
   readonly #counters: ListenerCounters
   readonly #headers: MessageHeaders
+  readonly #isWildcard: boolean
   /** A ring, as the headers are: `#count` of them, from `#first` on. */
   readonly #buffers: (OutgoingBuffer | undefined)[] = Array.from({ length: MOST_WAITING }, () => undefined)
   #first = 0
   #count = 0
 
-  constructor(libc: Libc, fd: number, pool: OutgoingBuffers, counters: ListenerCounters) {
+  /** Of a socket that is bound to every address each reply leaves from the one that was asked. */
+  constructor(libc: Libc, fd: number, pool: OutgoingBuffers, counters: ListenerCounters, isWildcard = false) {
     this.#libc = libc
     this.#fd = fd
     this.#pool = pool
     this.#counters = counters
-    this.#headers = new MessageHeaders(libc, MOST_WAITING)
+    this.#isWildcard = isWildcard
+    this.#headers = new MessageHeaders(libc, MOST_WAITING, isWildcard)
   }
 
   /** How many replies wait. */
@@ -78,7 +82,8 @@ export class SendQueue {
     this.#headers.setNameLength(index, octets)
     const { names } = this.#headers
     // As quick as a copy of so few octets gets: `set` needs a view, which is an object.
-    for (let i = 0, to = nameAt(index); i < octets; i++) names[to + i] = name[at + i]!
+    for (let i = 0, to = this.#headers.nameAt(index); i < octets; i++) names[to + i] = name[at + i]!
+    if (this.#isWildcard) putControl(this.#headers, index, name, at)
   }
 
   /** Gives the kernel what waits; false where it has no room for all of it. */

@@ -40,11 +40,19 @@ export function portAt(octets: Uint8Array, at: number): number {
 
 /** The address of the sockaddr at `at` as Node writes it: a link-local one with its interface, `fe80::1%eth0`. */
 export function addressAt(libc: Libc, octets: Uint8Array, at: number): string {
-  if (octets[at] === AF_INET) return ipv4Text(octets, at + 4)
-  const text = ipv6Text(octets, at + 8)
-  const isLinkLocal = octets[at + 8] === 0xfe && (octets[at + 9]! & 0xc0) === 0x80
-  const scope = octets[at + 24]! | (octets[at + 25]! << 8) | (octets[at + 26]! << 16) | (octets[at + 27]! << 24)
-  return isLinkLocal && scope !== 0 ? `${text}%${interfaceName(libc, scope)}` : text
+  return octets[at] === AF_INET ? ipv4Text(octets, at + 4) : ipv6At(libc, octets, at + 8)
+}
+
+/** The same of the sixteen octets of an IPv6 address, with the number of an interface behind them. */
+export function ipv6At(libc: Libc, octets: Uint8Array, at: number): string {
+  const text = ipv6Text(octets, at)
+  const scope = octets[at + 16]! | (octets[at + 17]! << 8) | (octets[at + 18]! << 16) | (octets[at + 19]! << 24)
+  return isLinkLocal(octets, at) && scope !== 0 ? `${text}%${interfaceName(libc, scope)}` : text
+}
+
+/** Whether the IPv6 address at `at` is of one interface alone (RFC 4291 §2.5.6). */
+export function isLinkLocal(octets: Uint8Array, at: number): boolean {
+  return octets[at] === 0xfe && (octets[at + 1]! & 0xc0) === 0x80
 }
 
 /** The name of an interface; its number where it has just gone. */

@@ -15,8 +15,8 @@ export type PortSharing = 'first' | 'joins'
 /** Connections that wait to be taken; the kernel may have fewer wait. */
 const BACKLOG = 511
 
-/** A socket that is bound, non-blocking; whoever opens it closes the descriptor. */
-export interface BoundSocket {
+/** A socket that was bound just now, non-blocking; whoever opens it closes the descriptor. */
+export interface NewSocket {
   readonly fd: number
   readonly port: number
 }
@@ -25,13 +25,7 @@ export interface BoundSocket {
  * Binds a UDP socket, or a TCP one that listens, to one address; port 0 takes a free one. Throws an error as Node's own sockets do, with
  * the system's code.
  */
-export function openSocket(
-  libc: Libc,
-  address: string,
-  port: number,
-  sharing?: PortSharing,
-  transport: 'udp' | 'tcp' = 'udp'
-): BoundSocket {
+export function openSocket(libc: Libc, address: string, port: number, sharing?: PortSharing, transport: 'udp' | 'tcp' = 'udp'): NewSocket {
   const isTcp = transport === 'tcp'
   const name = sockaddrOf(libc, address, port)
   if (name === undefined) throw failure('EINVAL', 'bind', address, port)
@@ -78,6 +72,12 @@ export function share(libc: Libc, fd: number, on: boolean): void {
 export function passBy(libc: Libc, fd: number, address: string, port: number): void {
   const name = sockaddrOf(libc, address, port)
   if (name !== undefined) libc.connect(fd, name, name.length)
+}
+
+/** Has each datagram of a socket that is bound to every address come with the one that was asked. Throws as {@link openSocket} does. */
+export function tellAsked(libc: Libc, fd: number, address: string, port: number): void {
+  const [level, option] = address.includes(':') ? [C.IPPROTO_IPV6, C.IPV6_RECVPKTINFO] : [C.IPPROTO_IP, C.IP_PKTINFO]
+  if (setOption(libc, fd, level, option, 1) < 0) throw failure(getSystemErrorName(-libc.errno()), 'setsockopt', address, port)
 }
 
 function setOption(libc: Libc, fd: number, level: number, option: number, value: number): number {

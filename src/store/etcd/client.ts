@@ -83,6 +83,8 @@ export interface EtcdClient {
   continues(kept: Kept): Promise<boolean>
   /** What is left of lives, in milliseconds; undefined of those that are none any more. */
   remaining(lease: string): Promise<number | undefined>
+  /** The value of a key, wherever it stands; undefined where there is none. */
+  get(path: Buffer): Promise<Buffer | undefined>
   /** Sets a key of the cluster; `ttl` in seconds. */
   put(path: Buffer, value: Buffer, ttl?: number): Promise<void>
   /** Deletes a key, with `recursive` all keys below it too; whether there was one. */

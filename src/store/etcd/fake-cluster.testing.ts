@@ -54,6 +54,7 @@ export class FakeCluster {
       },
       continues: (_kept: Kept) => ask('continues', () => this.isContinued),
       remaining: (lease) => ask(`remaining ${lease}`, () => this.leases.get(lease)),
+      get: () => Promise.reject(new Error('not here')),
       put: () => Promise.reject(new Error('not here')),
       delete: () => Promise.reject(new Error('not here')),
       close: () => {}

@@ -114,6 +114,13 @@ class V2Client implements EtcdClient {
     return expiration === undefined ? Number.POSITIVE_INFINITY : (ttl ?? 0) * 1000
   }
 
+  async get(path: Buffer): Promise<Buffer | undefined> {
+    const { said } = await this.#http.ask('GET', `${urlOf(segmentsOf(textOf(path, 'key')))}?quorum=true`)
+    if (isNothing(codeOf(said))) return undefined
+    const { value } = accepted(said).node
+    return value === undefined ? undefined : Buffer.from(value)
+  }
+
   async put(path: Buffer, value: Buffer, ttl?: number): Promise<void> {
     const url = urlOf(segmentsOf(textOf(path, 'key')))
     const body = `value=${encodeURIComponent(textOf(value, 'value'))}${ttl === undefined ? '' : `&ttl=${ttl}`}`

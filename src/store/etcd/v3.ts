@@ -149,6 +149,11 @@ class V3Client implements EtcdClient {
     return Number(TTL) < 0 ? undefined : Number(TTL) * 1000
   }
 
+  async get(path: Buffer): Promise<Buffer | undefined> {
+    const { kvs } = await this.#ask((options) => this.#connection.kv.range({ key: path }, options))
+    return kvs[0]?.value
+  }
+
   async put(path: Buffer, value: Buffer, ttl?: number): Promise<void> {
     const { kv, leaseClient } = this.#connection
     const lease = ttl === undefined ? undefined : await this.#ask((options) => leaseClient.leaseGrant({ TTL: Math.ceil(ttl) }, options))

@@ -1,0 +1,233 @@
+/** `skein skydns` as operators of SkyDNS start it: what it says, what wins, and what is wrong. */
+import { mkdirSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Answer, readAnswer, requestOctets } from 'skein/testing'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { kv, MAIN, skein } from './command.js'
+import { openClient } from './dns-client.js'
+import { startPassed } from './passed.js'
+import { freePort, type Running, startProcess, temporaryFolder } from './processes.js'
+import { embeddedStore, startSkydns } from './skydns-command.js'
+import { needs } from './tools.js'
+
+const folder = temporaryFolder()
+const running: Running[] = []
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((server) => server.stop()))
+})
+afterAll(() => folder.remove())
+
+let made = 0
+
+/** A folder of its own. */
+function place(): string {
+  const cwd = join(folder.path, `${++made}`)
+  mkdirSync(cwd)
+  return cwd
+}
+
+async function started(args: readonly string[], cwd: string, env: Record<string, string> = {}): Promise<Running> {
+  const server = await startSkydns(args, cwd, env)
+  running.push(server)
+  return server
+}
+
+async function ask(port: number, question: string, address = '127.0.0.1', transport: 'udp' | 'tcp' = 'udp'): Promise<Answer> {
+  const client = await openClient(transport, { address, port })
+  try {
+    return readAnswer(await client.ask(requestOctets(question, { edns: 4096 })))
+  } finally {
+    client.close()
+  }
+}
+
+/** What the server has said of its settings. */
+function told(server: Running): string[] {
+  return server
+    .output()
+    .split('\n')
+    .filter((line) => /^\[\w+\] (?!plugin\/)/.test(line))
+}
+
+describe('the object in the store has the last word', () => {
+  test('then flags, then variables; the log says who has said what, and a reload reads it anew', async () => {
+    const cwd = place()
+    const [port, other] = [await freePort(), await freePort()]
+    const object = { dns_addr: `127.0.0.1:${port}`, ttl: 300, round_robin: false, etcd3: true, nameserver: [] }
+    expect(await kv(cwd, ['put', '-store', 'd', '/skydns/config', JSON.stringify(object)])).toBe('')
+    expect(await kv(cwd, ['put', '-store', 'd', '/skydns/test/sky/web', '{"host":"10.0.0.1"}'])).toBe('')
+    const server = await started(
+      [
+        '-embedded=d',
+        '-api=off',
+        '-domain=sky.test',
+        `-addr=127.0.0.1:${other}`,
+        '-nameservers=127.0.0.1:9',
+        '-stubzones=false',
+        '-ndots=0'
+      ],
+      cwd,
+      { SKYDNS_DOMAIN: 'other.test', SKYDNS_NDOTS: '5', SKYDNS_SYSTEMD: 'maybe', ETCD_PASSWORD: 'hidden' }
+    )
+    expect(told(server)).toEqual([
+      '[WARNING] SKYDNS_SYSTEMD has no effect: expected true or false, not "maybe"',
+      '[WARNING] /skydns/config: etcd3 has no effect: how etcd is read is decided before it is: by -etcd3',
+      '[WARNING] /skydns/config: nameserver has no effect: SkyDNS has no such key, did you mean nameservers?',
+      '[INFO] domain is sky.test (-domain)',
+      `[INFO] dns_addr is 127.0.0.1:${port} (/skydns/config), and not 127.0.0.1:${other} (-addr)`,
+      '[INFO] nameservers is 127.0.0.1:9 (-nameservers)',
+      '[INFO] ndot is 2 (-ndots)',
+      '[INFO] -embedded is d (-embedded)',
+      '[INFO] -api is off (-api)',
+      '[INFO] -password is given (ETCD_PASSWORD)',
+      '[INFO] -stubzones is false (-stubzones)',
+      '[INFO] ttl is 300 (/skydns/config)',
+      '[INFO] round_robin is false (/skydns/config)',
+      '[INFO] by default: systemd false, no_rec false, ns_rotate true, read_timeout 2s, -machines http://127.0.0.1:2379, -etcd3 false, -path-prefix skydns, min_ttl 60, priority 10, rcache 0, rcache_ttl 60, scache 10000, -verbose false',
+      '[WARNING] ETCD_PASSWORD has no effect beside -embedded'
+    ])
+    expect((await ask(port, 'web.sky.test. A')).answer).toEqual(['web.sky.test. 300 A 10.0.0.1'])
+
+    const store = embeddedStore(cwd, 'd')
+    await store.put('/skydns/config', JSON.stringify({ ...object, ttl: 30 }))
+    process.kill(server.pid, 'SIGHUP')
+    await server.prints(/Reloading complete: 1 server block built, 0 server blocks kept/)
+    expect((await ask(port, 'web.sky.test. A')).answer).toEqual(['web.sky.test. 30 A 10.0.0.1'])
+
+    await store.put('/skydns/config', '{"ttl":"much"}')
+    const { code, err } = await skein(['reload', '-conf', 'skydns'], cwd)
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: 'skein: not reloaded, and the server goes on as it was: /skydns/config: ttl: expected a whole number, at most 2147483647, not "much"\n'
+    })
+    expect((await ask(port, 'web.sky.test. A')).answer).toEqual(['web.sky.test. 30 A 10.0.0.1'])
+  })
+})
+
+describe('with -systemd', needs('python3'), () => {
+  test('it listens on the sockets that were passed, whatever -addr says', async () => {
+    const [port, other, unused] = [await freePort(), await freePort('127.0.0.2'), await freePort()]
+    const server = await startPassed(
+      [
+        ['udp', '127.0.0.1', port],
+        ['tcp', '127.0.0.1', port],
+        ['udp', '127.0.0.2', other],
+        ['tcp', '127.0.0.2', other]
+      ],
+      '',
+      {
+        command: [
+          'skydns',
+          '-systemd',
+          `-addr=127.0.0.1:${unused}`,
+          '-embedded=d',
+          '-api=off',
+          '-domain=sky.test',
+          '-nameservers=127.0.0.1:9'
+        ]
+      }
+    )
+    const soa = /^sky\.test\. 3600 SOA ns\.dns\.sky\.test\. hostmaster\.sky\.test\. /
+    expect((await ask(port, 'sky.test. SOA')).answer[0]).toMatch(soa)
+    expect((await ask(port, 'sky.test. SOA', '127.0.0.1', 'tcp')).answer[0]).toMatch(soa)
+    expect((await ask(other, 'sky.test. SOA', '127.0.0.2')).answer[0]).toMatch(soa)
+    const passed = server.output().match(/listening on the passed socket \S+ \(\w+/g)
+    expect(passed?.sort()).toEqual(
+      [`127.0.0.1:${port} (udp`, `127.0.0.1:${port} (tcp`, `127.0.0.2:${other} (udp`, `127.0.0.2:${other} (tcp`]
+        .map((each) => `listening on the passed socket ${each}`)
+        .sort()
+    )
+    await expect(ask(unused, 'sky.test. SOA', '127.0.0.1', 'tcp')).rejects.toThrow('ECONNREFUSED')
+  })
+})
+
+describe('where etcd is away', () => {
+  test('the start goes on, and is refused until etcd is there; a reload changes nothing', async () => {
+    const cwd = place()
+    const [port, away] = [await freePort(), await freePort()]
+    const args = [`-machines=http://127.0.0.1:${away}`, `-addr=127.0.0.1:${port}`, '-nameservers=127.0.0.1:9']
+    const server = await started(args, cwd)
+    expect(told(server)[0]).toBe(
+      `[WARNING] cannot read /skydns/config: http://127.0.0.1:${away}: connection refused; going on with flags and defaults`
+    )
+    expect(await ask(port, 'web.skydns.local. A')).toMatchObject({ rcode: 'REFUSED', flags: 'rd' })
+    process.kill(server.pid, 'SIGHUP')
+    await server.prints(/Reload failed, and the server goes on as it was: cannot read \/skydns\/config: http:\S+ connection refused\n/)
+  })
+})
+
+describe('what is wrong ends the start with a line that says where', () => {
+  test.each<[string, string[], Record<string, string>, number, RegExp]>([
+    ['a flag that is none', ['-listen=x'], {}, 2, /^skein: unknown flag -listen=x, expected one of -domain, -addr/],
+    [
+      'an address without port',
+      ['-addr=127.0.0.1'],
+      {},
+      1,
+      /^skein: -addr: expected an address and a port such as 127\.0\.0\.1:53 or \[::1\]:53, not "127\.0\.0\.1": its port is missing\n$/
+    ],
+    [
+      'members that are no URLs',
+      ['-machines=ftp://a'],
+      {},
+      1,
+      /^skein: skydns \(-machines\):\d+: etcd: endpoint: expected a URL such as http:/
+    ],
+    ['a domain that is no name', ['-domain=a..b'], {}, 1, /^skein: skydns \(-domain\):\d+: etcd: "a\.\.b": /],
+    [
+      'a certificate that is not there',
+      ['-ca-cert=x.pem'],
+      {},
+      1,
+      /^skein: skydns \(-ca-cert\):\d+: etcd: cannot read .*x\.pem: there is no such file\n$/
+    ],
+    [
+      'a key that is not there',
+      ['-embedded=d', '-api=off', '-addr=127.0.0.1:PORT', '-dnssec=Kx'],
+      {},
+      1,
+      /^skein: skydns \(-dnssec\):\d+: dnssec: cannot read .*Kx\.key: there is no such file\n$/
+    ],
+    [
+      'sockets that nobody has passed',
+      ['-embedded=d', '-systemd'],
+      {},
+      1,
+      /^skein: -systemd: no sockets were passed, expected some by LISTEN_FDS\n$/
+    ]
+  ])('%s', async (_title, args, env, code, message) => {
+    const port = await freePort()
+    const ended = await skein(['skydns', ...args.map((arg) => arg.replace('PORT', `${port}`))], place(), { env })
+    // What comes before is told of settings.
+    expect(ended.err.slice(Math.max(0, ended.err.indexOf('skein: ')))).toMatch(message)
+    expect(ended.code).toBe(code)
+  })
+
+  test.each([
+    ['{"ttl":60', /^skein: \/skydns\/config: expected a JSON object \(/],
+    ['{"domain":["a"]}', /^skein: \/skydns\/config: domain: expected a text, not \["a"\]\n$/],
+    ['{"nameservers":["a b"]}', /^skein: \/skydns\/config: name servers: expected an address and a port .*, not "a b"\n$/]
+  ])('an object %s', async (object, message) => {
+    const cwd = place()
+    expect(await kv(cwd, ['put', '-store', 'd', '/skydns/config', object])).toBe('')
+    const { code, err } = await skein(['skydns', '-embedded=d', '-api=off'], cwd)
+    expect(err).toMatch(message)
+    expect(code).toBe(1)
+  })
+})
+
+test('it says its version, and how it is called', async () => {
+  const cwd = place()
+  expect(await skein(['skydns', '-version'], cwd)).toMatchObject({ code: 0, out: expect.stringMatching(/^Skein-\d+\.\d+\.\d+\n/), err: '' })
+  const { out } = await skein(['skydns', '--help'], cwd)
+  expect(out).toMatch(/^ {2}-addr IP:PORT +where it listens \(127\.0\.0\.1:53\)\n/m)
+  expect(await skein(['help', 'skydns'], cwd)).toEqual({ code: 0, out, err: '' })
+})
+
+test('under the name skydns it is that command', async () => {
+  const cwd = place()
+  symlinkSync(MAIN, join(cwd, 'skydns'))
+  const ended = await startProcess(process.execPath, [join(cwd, 'skydns'), '-embedded=d', '-print-corefile'], { cwd })
+  expect(await ended.ended).toBe(0)
+  expect(ended.output()).toContain(`\n    store ${join(cwd, 'd')}\n`)
+})
