@@ -1,12 +1,8 @@
 import { existsSync, renameSync, rmSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import type { Database, RootDatabase } from 'lmdb'
+import { type Database, open, type RootDatabase } from 'lmdb'
 import { checkFile, STORE_FILE } from './folder.js'
 import { StoreError } from './store.js'
-
-// Required and not imported: as CommonJS it is one file, and not twenty, which takes two thirds of the time.
-const { open } = createRequire(import.meta.url)('lmdb') as typeof import('lmdb')
 
 /** A table with octets for keys and for values. */
 export type Table = Database<Buffer, Buffer>
