@@ -13,8 +13,8 @@ const groups = {
   'mostly wait': ['dist/test/etcd-*.long.test.js', 'dist/test/kv-etcd.long.test.js'],
   // All that is in no other group.
   work: ['dist/**/*.long.test.js'],
-  // They measure times, or take all the processor that there is.
-  alone: ['bench/bench', 'test/prepare', 'test/reload-load', 'test/workers-dying'].map((name) => `dist/${name}.long.test.js`)
+  // They measure times, take all the processor that there is, or change threads, which wait for each other.
+  alone: ['bench/bench*', 'test/prepare*', 'test/reload-load*', 'test/workers-*'].map((name) => `dist/${name}.long.test.js`)
 }
 
 const projects = Object.entries(groups).map(([name, files], groupOrder) => {
