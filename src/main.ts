@@ -115,7 +115,6 @@ async function command(argv: readonly string[]): Promise<void> {
   const [verb = '', ...rest] = argv
   if (verb === 'kv') return (await import('./process/kv.js')).kv(rest)
   if (verb === 'skydns') return runSkydns(rest)
-  if (verb === 'skydns') return runSkydns(rest)
   if (verb === 'keys') return (await import('./process/keys-command.js')).keysCommand(rest)
   const named = Object.hasOwn(COMMANDS, verb) ? COMMANDS[verb]! : undefined
   const { flags, most, go } = named ?? COMMANDS.run!

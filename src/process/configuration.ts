@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { basename, dirname, resolve } from 'node:path'
 import { defaultServerBlocks } from '../corefile/default.js'
 import { ConfigError } from '../corefile/directive.js'
 import type { References } from '../corefile/environment.js'
@@ -41,6 +41,11 @@ const STDIN = '/dev/stdin'
 /** Whether the configuration is read from standard input: once. */
 export function isStdin(conf: string | undefined): boolean {
   return conf === '-' || conf === 'stdin' || conf === STDIN
+}
+
+/** Whether it is the name of a server that has no file, as `skein skydns` has none: it alone says what its configuration is. */
+export function isFileless(conf: string | undefined): conf is string {
+  return conf !== undefined && basename(conf) === 'skydns' && !existsSync(conf)
 }
 
 /** A Corefile from standard input has no folder: what it names hangs on the working directory, as in CoreDNS. */

@@ -15,7 +15,7 @@ import { isVerb, type KvArguments, kvVerb, type Verb } from './kv-verbs.js'
 
 const FLAGS: readonly Flag[] = [
   { spellings: ['store'], value: 'DIR', about: 'the folder of the store (the one that the Corefile has, else ./data)' },
-  { spellings: ['conf'], value: 'FILE', about: 'the Corefile that has it (./Corefile)' },
+  { spellings: ['conf'], value: 'FILE', about: 'the Corefile that has it (./Corefile); skydns for that of a running `skein skydns`' },
   { spellings: ['ttl'], value: 'SECONDS', about: 'put: the key vanishes after so many seconds; import of v3: so do keys with a lease' },
   { spellings: ['to'], value: 'etcd', about: 'put, del: the etcd cluster that feeds the store, which is read-only itself' },
   { spellings: ['raw'], about: 'get: the octets alone, without a line end behind them' },
