@@ -152,6 +152,12 @@ describe('what is not as the settings have it is told', () => {
     [['-api=off'], {}, 'version 2', '-api has no effect without -embedded'],
     [['-embedded=/d', '-etcd3'], {}, 'store /d', '-etcd3 has no effect beside -embedded'],
     [['-embedded=/d'], { variables: { ETCD_MACHINES: 'http://a:1' } }, 'store /d', 'ETCD_MACHINES has no effect beside -embedded'],
+    [
+      [],
+      { variables: { PROMETHEUS_PORT: 'tcp://10.0.0.1:9090' } },
+      'version 2',
+      'PROMETHEUS_PORT has no effect: expected a port from 1 to 65535, or 0 for none, not "tcp://10.0.0.1:9090"'
+    ],
     [['-scache=0', '-dnssec=/K'], {}, 'cache_capacity 1', '-scache: one signature is kept, as there has to be room for one'],
     [
       ['-dnssec=/Kskydns.local.+005+12345'],
@@ -182,9 +188,12 @@ describe('what is wrong names who has said it', () => {
     [['-tls-pem=/pem'], {}, '-tls-pem: a certificate and its key go together, expected -tls-key too'],
     [['-tls-key=/key'], {}, '-tls-key: a certificate and its key go together, expected -tls-pem too'],
     [['-machines=,'], {}, '-machines: expected a URL such as http://127.0.0.1:2379'],
-    [[], { variables: { PROMETHEUS_PORT: 'x' } }, 'PROMETHEUS_PORT: expected a port from 1 to 65535, or 0 for none, not "x"'],
+    [['-domain=sky.test '], {}, '-domain: expected a name without white space, not "sky.test "'],
+    [[], { variables: { SKYDNS_DOMAIN: 'sky.test\r' } }, 'SKYDNS_DOMAIN: expected a name without white space, not "sky.test\\r"'],
+    [['-local=a b'], {}, '-local: expected a name without white space, not "a b"'],
+    [[], { stored: { hostmaster: 'a@b.test\n' } }, '/skydns/config: expected a name without white space, not "a@b.test\\n"'],
     [['-username={$USER}'], {}, '-username: a Corefile cannot hold what is said here, expected no {$ or {% and no backslash at the end'],
-    [['-username=u', '-password=a b\\'], {}, 'a Corefile cannot hold what is said here']
+    [['-username=u', '-password=a b\\'], {}, '-username, -password: a Corefile cannot hold what is said here']
   ])('%j %j', (argv, asked, problem) => {
     expect(() => made(argv, asked)).toThrow(problem)
   })

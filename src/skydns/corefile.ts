@@ -45,6 +45,7 @@ const RSASHA1 = /\+005\+/
 /** The Corefile. Throws ConfigError where a setting cannot be what it is. */
 export function corefileOf(settings: Settings, machine: Machine): SkydnsCorefile {
   const notes: string[] = []
+  checkNames(settings)
   const lines = [...linesOf(settings, machine, notes)]
   const blocks = placesOf(settings, machine).map(
     ([port, addresses]): Line => ({
@@ -56,12 +57,18 @@ export function corefileOf(settings: Settings, machine: Machine): SkydnsCorefile
   return { ...printed(blocks), notes }
 }
 
+/** What a file of variables has at the end of a line would be a part of the name, which nobody asks for. */
+function checkNames({ domain, local, hostmaster }: Settings): void {
+  for (const { value, from } of [domain, local, hostmaster])
+    if (/\s/.test(value)) throw new ConfigError(`${from}: expected a name without white space, not ${JSON.stringify(value)}`)
+}
+
 function* linesOf(settings: Settings, machine: Machine, notes: string[]): Generator<Line> {
   const { verbose, roundRobin, rcache, rcacheTtl, stubzones, domain } = settings
   yield line(['bufsize', UDP_SIZE])
   yield line(['errors'])
   if (verbose.value) yield line(['log'], verbose)
-  yield* numbers(settings)
+  yield* numbers(settings, notes)
   yield line(['any', 'refuse'])
   if (roundRobin.value) yield line(['loadbalance'], roundRobin)
   if (rcache.value > 0) {
@@ -82,11 +89,17 @@ function apexOf({ value }: Settled<string>): string {
   return name.endsWith('.') && name !== '.' ? name.slice(0, -1) : name
 }
 
-function* numbers({ prometheusPort, prometheusPath, prometheusNamespace, prometheusSubsystem }: Settings): Generator<Line> {
+function* numbers(
+  { prometheusPort, prometheusPath, prometheusNamespace, prometheusSubsystem }: Settings,
+  notes: string[]
+): Generator<Line> {
   const { value: port } = prometheusPort
   if (port === '' || port === '0') return
-  if (!isPort(port))
-    throw new ConfigError(`${prometheusPort.from}: expected a port from 1 to 65535, or 0 for none, not ${JSON.stringify(port)}`)
+  // SkyDNS serves DNS all the same; Kubernetes itself makes PROMETHEUS_PORT=tcp://… of a service named prometheus.
+  if (!isPort(port)) {
+    notes.push(`${prometheusPort.from} has no effect: expected a port from 1 to 65535, or 0 for none, not ${JSON.stringify(port)}`)
+    return
+  }
   yield {
     words: ['prometheus', `:${Number(port)}`],
     of: [prometheusPort],
