@@ -110,6 +110,7 @@ describe('kv import of a dump of etcd', { ...needs('etcd', 'etcdctl'), concurren
   test.each<[string, () => Promise<string>, RegExp]>([
     ['--limit', () => dumpV3('--limit=1'), /^it has 1 of 4 keys: .+ without --limit.+; nothing was imported$/],
     ['--keys-only', () => dumpV3('--keys-only'), /^none of its keys \(4\) has a value.+; nothing was imported$/],
+    ['no -w json', () => etcdctl(3, 'get', '--prefix', '/skydns/'), /^it begins with a key .+ with -w json; nothing was imported$/],
     [
       'another command',
       () => etcdctl(3, 'member', 'list', '-w', 'json'),
