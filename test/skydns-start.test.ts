@@ -85,7 +85,7 @@ describe('the object in the store has the last word', () => {
       '[INFO] -stubzones is false (-stubzones)',
       '[INFO] ttl is 300 (/skydns/config)',
       '[INFO] round_robin is false (/skydns/config)',
-      '[INFO] by default: systemd false, no_rec false, ns_rotate true, read_timeout 2s, -machines http://127.0.0.1:2379, -etcd3 false, -path-prefix skydns, min_ttl 60, priority 10, rcache 0, rcache_ttl 60, scache 10000, -verbose false',
+      '[INFO] by default: systemd false, no_rec false, ns_rotate true, read_timeout 2s, -path-prefix skydns, min_ttl 60, priority 10, rcache 0, rcache_ttl 60, scache 10000, -verbose false',
       '[WARNING] ETCD_PASSWORD has no effect beside -embedded'
     ])
     expect((await ask(port, 'web.sky.test. A')).answer).toEqual(['web.sky.test. 300 A 10.0.0.1'])
