@@ -97,6 +97,7 @@ describe('the object in the store has the last word', () => {
     expect((await ask(port, 'web.sky.test. A')).answer).toEqual(['web.sky.test. 30 A 10.0.0.1'])
 
     await store.put('/skydns/test/sky/odd', '{')
+    symlinkSync(MAIN, join(cwd, 'skydns'))
     expect(await skein(['kv', 'bad', '-conf', 'skydns'], cwd)).toMatchObject({ code: 0, out: '/skydns/test/sky/odd: is no JSON\n' })
     for (const command of [
       ['kv', 'bad'],

@@ -43,9 +43,14 @@ export function isStdin(conf: string | undefined): boolean {
   return conf === '-' || conf === 'stdin' || conf === STDIN
 }
 
-/** Whether it is the name of a server that has no file, as `skein skydns` has none: it alone says what its configuration is. */
-export function isFileless(conf: string | undefined): conf is string {
-  return conf !== undefined && basename(conf) === 'skydns' && !existsSync(conf)
+/** Whether it is the name of a `skein skydns`, which reads no file: it alone says what its configuration is. */
+export function isSkydns(conf: string | undefined): conf is string {
+  return conf !== undefined && basename(conf) === 'skydns'
+}
+
+/** Whether nothing else can be meant: its own program may lie in the folder too, and somebody's Corefile. */
+export function isSkydnsAlone(conf: string | undefined): boolean {
+  return isSkydns(conf) && !existsSync(conf)
 }
 
 /** A Corefile from standard input has no folder: what it names hangs on the working directory, as in CoreDNS. */

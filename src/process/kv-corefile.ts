@@ -5,8 +5,8 @@ import type { PlacedStore } from '../chain/scope.js'
 import type { Directive } from '../corefile/directive.js'
 import type { EtcdSource } from '../plugin.js'
 import { StoreError } from '../store/store.js'
-import { type Configuration, folderOf, isFileless, readConfiguration } from './configuration.js'
-import { askServer, otherVersion } from './control-client.js'
+import { type Configuration, folderOf, isSkydns, isSkydnsAlone, readConfiguration } from './configuration.js'
+import { askServer, NoServerError, otherVersion } from './control-client.js'
 import { runningReplica } from './replica-folder.js'
 
 /** The flags of the command that decide which store is meant. */
@@ -20,7 +20,8 @@ export interface Meant {
 /** The folder of the store that is meant. Throws StoreError, ConfigError, ControlError. */
 export async function folderMeant({ store, conf }: Meant): Promise<string> {
   if (store !== undefined) return resolve(store)
-  if (isFileless(conf)) return folderOfRunning(conf)
+  const running = isSkydns(conf) ? await folderOfRunning(conf) : undefined
+  if (running !== undefined) return running
   const configuration = readConfiguration(conf)
   const named = namedFolder(configuration)
   if (named !== undefined) return named
@@ -28,9 +29,13 @@ export async function folderMeant({ store, conf }: Meant): Promise<string> {
   return temporaryFolder(configuration)
 }
 
-/** Where the running server has its store, as it says itself. */
-async function folderOfRunning(name: string): Promise<string> {
-  const { body } = await askServer('GET', '/server', { file: name })
+/** Where the running server has its store, as it says itself; undefined where none runs, and a Corefile has its name. */
+async function folderOfRunning(name: string): Promise<string | undefined> {
+  const { body } = await askServer('GET', '/server', { file: name }).catch((error: unknown) => {
+    if (error instanceof NoServerError && !isSkydnsAlone(name)) return { body: undefined }
+    throw error
+  })
+  if (body === undefined) return undefined
   const [store] = 'stores' in body && Array.isArray(body.stores) ? (body.stores as { folder?: unknown }[]) : []
   if (typeof store?.folder !== 'string') throw otherVersion()
   return store.folder
