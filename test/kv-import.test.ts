@@ -133,6 +133,14 @@ describe('kv import of a dump of etcd', { ...needs('etcd', 'etcdctl'), concurren
   })
 })
 
+test('tells where the store is that nobody has named, as it is new', async () => {
+  const cwd = join(folder.path, 'unnamed')
+  mkdirSync(cwd)
+  const imported = (): Promise<string> => kv(cwd, ['import'], '{"key":"/x","value":"1"}')
+  expect(await imported()).toBe(`1 key imported\nskein: the store is new, in ${join(cwd, 'data')}: another is named with -store\n`)
+  expect(await imported()).toBe('1 key imported\n')
+})
+
 test.each([
   [['get', '/a', '-ttl', '5'], '-ttl: expected with put or import alone'],
   [['import', '-ttl', '0'], '-ttl: expected whole seconds from 1 on, not "0"']

@@ -57,6 +57,8 @@ export async function kv(argv: readonly string[]): Promise<void> {
   if (flags.has('to')) return writeTo(flags.get('to')!, verb, meant, asked, rest)
   const folder = await folderMeant(meant)
   const { input, notes } = await sentOf(verb, rest, asked)
+  // Who has forgotten -store would look for the keys where they are not.
+  const isUnnamed = verb === 'import' && meant.store === undefined && !existsSync(folder)
   if (existsSync(folder) && (await isLocked(folder))) await askServer(folder, verb, asked, input)
   else {
     if (!existsSync(folder) && verb !== 'put' && verb !== 'import')
@@ -64,6 +66,7 @@ export async function kv(argv: readonly string[]): Promise<void> {
     const judge = verb === 'bad' ? await judgeOf(folder, meant.conf) : undefined
     await useStopped(folder, (store) => kvVerb(store, verb, { ...asked, judge }, input))
   }
+  if (isUnnamed) process.stderr.write(`skein: the store is new, in ${folder}: another is named with -store\n`)
   for (const note of notes) process.stderr.write(`skein: ${note}\n`)
 }
 
