@@ -138,10 +138,14 @@ describe('sockets that were passed count', () => {
 
 describe('what is not as the settings have it is told', () => {
   const none = (why: string): string => `no name servers: ${why}, so names outside of the domain are answered with SERVFAIL`
+  const circle = (what: string): string =>
+    `${what} is this server itself, which has no answer where it asks itself: name others with -nameservers`
   const many = Array.from({ length: 17 }, (_, index) => `192.0.2.${index}:53`).join()
   test.each<[string[], Asked, string, string]>([
     [[], { machine: { resolvConf: undefined } }, 'forward . none {', none('there is no /etc/resolv.conf')],
     [[], { machine: { resolvConf: '# nameserver 192.0.2.1\nsearch a\n' } }, 'forward . none {', none('/etc/resolv.conf names none')],
+    [[], { machine: { resolvConf: 'nameserver 127.0.0.1\n' } }, 'forward . /etc/resolv.conf {', circle('/etc/resolv.conf: 127.0.0.1:53')],
+    [['-addr=[::]:5353', '-nameservers=192.0.2.1:53,[::1]:5353'], {}, '.:5353 {', circle('-nameservers: [::1]:5353')],
     [
       [`-nameservers=${many}`],
       {},
@@ -171,6 +175,13 @@ describe('what is not as the settings have it is told', () => {
     expect(notes).toEqual([note])
   })
 })
+
+test.each([[['-addr=127.0.0.1:5353']], [['-addr=127.0.0.2:53']], [['-nameservers=192.0.2.1:53']]])(
+  'a name server that is another is none to tell of: %j',
+  (argv) => {
+    expect(made(argv, { machine: { resolvConf: 'nameserver 127.0.0.1\nnameserver nowhere\n' } }).notes).toEqual([])
+  }
+)
 
 describe('what is wrong names who has said it', () => {
   const address = 'expected an address and a port such as 127.0.0.1:53 or [::1]:53, not'

@@ -6,7 +6,7 @@ import type { ServerBlock } from '../corefile/parser.js'
 import { shownDuration } from '../corefile/value.js'
 import { withoutBrackets } from '../corefile/zone.js'
 import { isWildcard } from '../listen/addresses.js'
-import { upstreamAt } from '../upstream/address.js'
+import { readUpstream, type Upstream, upstreamAt } from '../upstream/address.js'
 import { type Line, line, type Printed, printed } from './lines.js'
 import type { Settings, Settled } from './settings.js'
 
@@ -46,8 +46,10 @@ const RSASHA1 = /\+005\+/
 export function corefileOf(settings: Settings, machine: Machine): SkydnsCorefile {
   const notes: string[] = []
   checkNames(settings)
+  const places = placesOf(settings, machine)
   const lines = [...linesOf(settings, machine, notes)]
-  const blocks = placesOf(settings, machine).map(
+  notes.push(...circles(settings, machine, places))
+  const blocks = byPort(places).map(
     ([port, addresses]): Line => ({
       words: [`.:${port}`],
       of: [settings.addr],
@@ -224,20 +226,39 @@ function checkNameserver(text: string, from: string): void {
 }
 
 function hasNameserver(text: string): boolean {
-  return [...text.matchAll(/^[ \t]*nameserver[ \t]+(\S+)/gm)].some(([, address = '']) => upstreamAt(address) !== undefined)
+  return serversIn(text).some((address) => upstreamAt(address) !== undefined)
 }
 
-/** For each port the addresses, none for all of the machine. */
-function placesOf({ addr, systemd }: Settings, { passed }: Machine): [port: number, addresses: string[]][] {
+function serversIn(resolvConf: string): string[] {
+  return [...resolvConf.matchAll(/^[ \t]*nameserver[ \t]+(\S+)/gm)].map(([, address = '']) => address)
+}
+
+/** Who is this machine's resolver stands in its /etc/resolv.conf, and would ask itself. */
+function circles({ nameservers: { value, from } }: Settings, { resolvConf = '' }: Machine, places: readonly Place[]): string[] {
+  const [asked, who] = value.length > 0 ? [value, from] : [serversIn(resolvConf), RESOLV_CONF]
+  return asked.flatMap((text) => {
+    const upstream = readUpstream(text, () => undefined as never)
+    if (upstream === undefined || !places.some((place) => isAt(place, upstream))) return []
+    return [`${who}: ${upstream.text} is this server itself, which has no answer where it asks itself: name others with -nameservers`]
+  })
+}
+
+function isAt({ address, port, isDual }: Place, upstream: Upstream): boolean {
+  return port === upstream.port && (address === upstream.address || (isDual === true && /^(?:127\.|::1$)/.test(upstream.address)))
+}
+
+/** Where it listens. */
+function placesOf({ addr, systemd }: Settings, { passed }: Machine): readonly Place[] {
   if (systemd.value) {
     if (passed.length === 0) throw new ConfigError(`${systemd.from}: no sockets were passed, expected some by LISTEN_FDS`)
-    return byPort(passed)
+    return passed
   }
   const place = placeOf(addr.value)
   if (typeof place === 'string') throw new ConfigError(`${addr.from}: ${place}`)
-  return byPort([place])
+  return [place]
 }
 
+/** For each port the addresses, none for all of the machine. */
 function byPort(places: readonly Place[]): [number, string[]][] {
   const ports = new Map<number, Set<string>>()
   for (const { address, port } of places) ports.set(port, (ports.get(port) ?? new Set()).add(address))
