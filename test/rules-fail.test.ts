@@ -186,8 +186,9 @@ test('imports are found in each form, and not in comments or strings', () => {
     "import 'e'",
     "const f = await import('f')",
     "type G = import('g').G",
-    "// import h from 'h'",
-    'const i = "import i from \'i\'"'
+    "const { h } = require('h')",
+    "// import i from 'i'",
+    'const j = "import j from \'j\'"'
   ].join('\n')
-  expect(importsOf(file('src/a.ts', text)).sort()).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g'])
+  expect(importsOf(file('src/a.ts', text)).sort()).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'])
 })

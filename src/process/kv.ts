@@ -58,7 +58,7 @@ export async function kv(argv: readonly string[]): Promise<void> {
   const folder = await folderMeant(meant)
   const { input, notes } = await sentOf(verb, rest, asked)
   // Who has forgotten -store would look for the keys where they are not.
-  const isUnnamed = verb === 'import' && meant.store === undefined && !existsSync(folder)
+  const isUnnamed = verb === 'import' && meant.store === undefined && !existsSync(meant.conf ?? 'Corefile') && !existsSync(folder)
   if (existsSync(folder) && (await isLocked(folder))) await askServer(folder, verb, asked, input)
   else {
     if (!existsSync(folder) && verb !== 'put' && verb !== 'import')
