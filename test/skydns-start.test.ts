@@ -19,6 +19,8 @@ afterEach(async () => {
 })
 afterAll(() => folder.remove())
 
+const NO_SERVER = /^skein: no server runs with \S+skydns that this user may ask: its control socket is not in .+\n$/
+
 let made = 0
 
 /** A folder of its own. */
@@ -96,6 +98,15 @@ describe('the object in the store has the last word', () => {
     await server.prints(/Reloading complete: 1 server block built, 0 server blocks kept/)
     expect((await ask(port, 'web.sky.test. A')).answer).toEqual(['web.sky.test. 30 A 10.0.0.1'])
 
+    await store.put('/skydns/test/sky/odd', '{')
+    symlinkSync(MAIN, join(cwd, 'skydns'))
+    expect(await skein(['kv', 'bad', '-conf', 'skydns'], cwd)).toMatchObject({ code: 0, out: '/skydns/test/sky/odd: is no JSON\n' })
+    for (const command of [
+      ['kv', 'bad'],
+      ['explain', 'web.sky.test']
+    ])
+      expect(await skein([...command, '-conf', '../skydns'], cwd)).toMatchObject({ code: 1, err: expect.stringMatching(NO_SERVER) })
+
     await store.put('/skydns/config', '{"ttl":"much"}')
     const { code, err } = await skein(['reload', '-conf', 'skydns'], cwd)
     expect({ code, err }).toEqual({
@@ -155,7 +166,7 @@ describe('where etcd is away', () => {
     const args = [`-machines=http://127.0.0.1:${away}`, `-addr=127.0.0.1:${port}`, '-nameservers=127.0.0.1:9']
     const server = await started(args, cwd)
     expect(told(server)[0]).toBe(
-      `[WARNING] cannot read /skydns/config: http://127.0.0.1:${away}: connection refused; going on with flags and defaults`
+      `[WARNING] cannot read /skydns/config: http://127.0.0.1:${away}: connection refused; going on with flags and defaults until SIGHUP has it read again`
     )
     expect(await ask(port, 'web.skydns.local. A')).toMatchObject({ rcode: 'REFUSED', flags: 'rd' })
     process.kill(server.pid, 'SIGHUP')

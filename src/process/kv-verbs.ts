@@ -64,7 +64,7 @@ export async function* kvVerb(
       yield* bad(store, key, judge)
       break
     case 'import':
-      yield `${await importLines(store, eachLine(input))} keys imported\n`
+      yield importedText(await importLines(store, eachLine(input)))
       break
     case 'export':
       for await (const line of exportLines(store, key)) yield `${line}\n`
@@ -107,6 +107,10 @@ async function* bad(store: LockedStore, key: Key, judge: string | undefined): As
   for (const { path, problem } of store.odd?.() ?? []) {
     if (isAtOrBelow(path, key)) yield `${shownPath(path)}: ${problem}\n`
   }
+}
+
+function importedText(keys: number): string {
+  return `${keys} ${keys === 1 ? 'key' : 'keys'} imported\n`
 }
 
 /** Whether a path of etcd, which may be no key, is there or further down. */

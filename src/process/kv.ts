@@ -14,7 +14,7 @@ import { isVerb, type KvArguments, kvVerb, type Verb } from './kv-verbs.js'
 
 const FLAGS: readonly Flag[] = [
   { spellings: ['store'], value: 'DIR', about: 'the folder of the store (the one that the Corefile has, else ./data)' },
-  { spellings: ['conf'], value: 'FILE', about: 'the Corefile that has it (./Corefile)' },
+  { spellings: ['conf'], value: 'FILE', about: 'the Corefile that has it (./Corefile); skydns for that of a running `skein skydns`' },
   { spellings: ['ttl'], value: 'SECONDS', about: 'put: the key vanishes after so many seconds; import of v3: so do keys with a lease' },
   { spellings: ['to'], value: 'etcd', about: 'put, del: the etcd cluster that feeds the store, which is read-only itself' },
   { spellings: ['raw'], about: 'get: the octets alone, without a line end behind them' },
@@ -56,6 +56,8 @@ export async function kv(argv: readonly string[]): Promise<void> {
   if (flags.has('to')) return writeTo(flags.get('to')!, verb, meant, asked, rest)
   const folder = await folderMeant(meant)
   const { input, notes } = await sentOf(verb, rest, asked)
+  // Who has forgotten -store would look for the keys where they are not.
+  const isUnnamed = verb === 'import' && meant.store === undefined && !existsSync(meant.conf ?? 'Corefile') && !existsSync(folder)
   if (existsSync(folder) && (await isLocked(folder))) await askStore(folder, { verb, asked, input }, printAll)
   else {
     if (!existsSync(folder) && verb !== 'put' && verb !== 'import')
@@ -63,6 +65,7 @@ export async function kv(argv: readonly string[]): Promise<void> {
     const judge = verb === 'bad' ? await judgeOf(folder, meant.conf) : undefined
     await useStopped(folder, (store) => kvVerb(store, verb, { ...asked, judge }, input))
   }
+  if (isUnnamed) process.stderr.write(`skein: the store is new, in ${folder}: another is named with -store\n`)
   for (const note of notes) process.stderr.write(`skein: ${note}\n`)
 }
 

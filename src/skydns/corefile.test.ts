@@ -142,10 +142,14 @@ describe('sockets that were passed count', () => {
 
 describe('what is not as the settings have it is told', () => {
   const none = (why: string): string => `no name servers: ${why}, so names outside of the domain are answered with SERVFAIL`
+  const circle = (what: string): string =>
+    `${what} is this server itself, which has no answer where it asks itself: name others with -nameservers`
   const many = Array.from({ length: 17 }, (_, index) => `192.0.2.${index}:53`).join()
   test.each<[string[], Asked, string, string]>([
     [[], { machine: { resolvConf: undefined } }, 'forward . none {', none('there is no /etc/resolv.conf')],
     [[], { machine: { resolvConf: '# nameserver 192.0.2.1\nsearch a\n' } }, 'forward . none {', none('/etc/resolv.conf names none')],
+    [[], { machine: { resolvConf: 'nameserver 127.0.0.1\n' } }, 'forward . /etc/resolv.conf {', circle('/etc/resolv.conf: 127.0.0.1:53')],
+    [['-addr=[::]:5353', '-nameservers=192.0.2.1:53,[::1]:5353'], {}, '.:5353 {', circle('-nameservers: [::1]:5353')],
     [
       [`-nameservers=${many}`],
       {},
@@ -156,6 +160,12 @@ describe('what is not as the settings have it is told', () => {
     [['-api=off'], {}, 'version 2', '-api has no effect without -embedded'],
     [['-embedded=/d', '-etcd3'], {}, 'store /d', '-etcd3 has no effect beside -embedded'],
     [['-embedded=/d'], { variables: { ETCD_MACHINES: 'http://a:1' } }, 'store /d', 'ETCD_MACHINES has no effect beside -embedded'],
+    [
+      [],
+      { variables: { PROMETHEUS_PORT: 'tcp://10.0.0.1:9090' } },
+      'version 2',
+      'PROMETHEUS_PORT has no effect: expected a port from 1 to 65535, or 0 for none, not "tcp://10.0.0.1:9090"'
+    ],
     [['-scache=0', '-dnssec=/K'], {}, 'cache_capacity 1', '-scache: one signature is kept, as there has to be room for one'],
     [
       ['-dnssec=/Kskydns.local.+005+12345'],
@@ -169,6 +179,13 @@ describe('what is not as the settings have it is told', () => {
     expect(notes).toEqual([note])
   })
 })
+
+test.each([[['-addr=127.0.0.1:5353']], [['-addr=127.0.0.2:53']], [['-nameservers=192.0.2.1:53']]])(
+  'a name server that is another is none to tell of: %j',
+  (argv) => {
+    expect(made(argv, { machine: { resolvConf: 'nameserver 127.0.0.1\nnameserver nowhere\n' } }).notes).toEqual([])
+  }
+)
 
 describe('what is wrong names who has said it', () => {
   const address = 'expected an address and a port such as 127.0.0.1:53 or [::1]:53, not'
@@ -186,9 +203,12 @@ describe('what is wrong names who has said it', () => {
     [['-tls-pem=/pem'], {}, '-tls-pem: a certificate and its key go together, expected -tls-key too'],
     [['-tls-key=/key'], {}, '-tls-key: a certificate and its key go together, expected -tls-pem too'],
     [['-machines=,'], {}, '-machines: expected a URL such as http://127.0.0.1:2379'],
-    [[], { variables: { PROMETHEUS_PORT: 'x' } }, 'PROMETHEUS_PORT: expected a port from 1 to 65535, or 0 for none, not "x"'],
+    [['-domain=sky.test '], {}, '-domain: expected a name without white space, not "sky.test "'],
+    [[], { variables: { SKYDNS_DOMAIN: 'sky.test\r' } }, 'SKYDNS_DOMAIN: expected a name without white space, not "sky.test\\r"'],
+    [['-local=a b'], {}, '-local: expected a name without white space, not "a b"'],
+    [[], { stored: { hostmaster: 'a@b.test\n' } }, '/skydns/config: expected a name without white space, not "a@b.test\\n"'],
     [['-username={$USER}'], {}, '-username: a Corefile cannot hold what is said here, expected no {$ or {% and no backslash at the end'],
-    [['-username=u', '-password=a b\\'], {}, 'a Corefile cannot hold what is said here']
+    [['-username=u', '-password=a b\\'], {}, '-username, -password: a Corefile cannot hold what is said here']
   ])('%j %j', (argv, asked, problem) => {
     expect(() => made(argv, asked)).toThrow(problem)
   })

@@ -74,8 +74,9 @@ function checkSame(line: Line, found: Directive | undefined): void {
   const { words, block = [] } = line
   const isSame = found !== undefined && JSON.stringify([found.name, ...found.args]) === JSON.stringify(words) && found.spelled === undefined
   if (!isSame || found.options.length !== block.length) {
-    const [who = 'skydns'] = sayers(line)
-    throw new ConfigError(`${who}: a Corefile cannot hold what is said here, expected no {$ or {% and no backslash at the end`)
+    throw new ConfigError(
+      `${sayers(line).join(', ') || 'skydns'}: a Corefile cannot hold what is said here, expected no {$ or {% and no backslash at the end`
+    )
   }
   for (const [index, child] of block.entries()) checkSame(child, found.options[index])
 }

@@ -67,7 +67,7 @@ export class Skydns {
     const found = await storedText(storeAlone(settings), path)
     if ('failed' in found) {
       if (isAgain) throw new ConfigError(`cannot read ${path}: ${found.failed}`)
-      tell.warn(`cannot read ${path}: ${found.failed}; going on with flags and defaults`)
+      tell.warn(`cannot read ${path}: ${found.failed}; going on with flags and defaults until SIGHUP has it read again`)
       return NOTHING
     }
     if ('absent' in found) {

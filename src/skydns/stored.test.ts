@@ -70,7 +70,10 @@ describe('an object is read as Go reads it', () => {
       '{"nameserver":["192.0.2.1:53"]}',
       { notes: ['/skydns/config: nameserver has no effect: SkyDNS has no such key, did you mean nameservers?'] }
     ],
-    ['{"verbose":true}', { notes: ['/skydns/config: verbose has no effect: SkyDNS has no such key'] }]
+    ['{"verbose":true}', { notes: ['/skydns/config: verbose has no effect: SkyDNS has no such key, only the flag -verbose'] }],
+    ['{"path_prefix":"a"}', { notes: ['/skydns/config: path_prefix has no effect: SkyDNS has no such key, only the flag -path-prefix'] }],
+    ['{"addr":":53"}', { notes: ['/skydns/config: addr has no effect: SkyDNS has no such key, did you mean dns_addr?'] }],
+    ['{"colour":1}', { notes: ['/skydns/config: colour has no effect: SkyDNS has no such key'] }]
   ])('%s', (text, expected) => {
     expect(read(text)).toEqual(expected)
   })

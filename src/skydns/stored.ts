@@ -57,6 +57,8 @@ export function readStored(text: string, from: string): Stored | string {
 }
 
 function hint(key: string): string {
-  const near = nearest(key, [...KEYS.keys()])
+  const spec = NAMES.map((name): Spec => SPECS[name]).find(({ flag }) => flag === key.replaceAll('_', '-'))
+  if (spec !== undefined && spec.keys === undefined) return `: SkyDNS has no such key, only the flag -${spec.flag}`
+  const near = spec?.keys?.[0] ?? nearest(key, [...KEYS.keys()])
   return `: SkyDNS has no such key${near === undefined ? '' : `, did you mean ${near}?`}`
 }
