@@ -2,8 +2,8 @@
  * The composition root: what the process is made of, by token, so that each part can be replaced. One container a process, a
  * child for each server block. Only this file and `main.ts` know tsyringe; nothing is resolved while a query runs.
  */
-import 'reflect-metadata'
-import { type DependencyContainer, type InjectionToken, instanceCachingFactory, container as root } from 'tsyringe'
+import { createRequire } from 'node:module'
+import type { DependencyContainer, InjectionToken } from 'tsyringe'
 import { BlockScope, type ProcessServices, type Shares, type StorePool } from './chain/scope.js'
 import type { Clock, Log, Random } from './plugin.js'
 import { systemClock } from './process/clock.js'
@@ -14,6 +14,11 @@ import { SystemRandom } from './process/random.js'
 import { Sharing } from './process/shares.js'
 import { ProcessStores } from './process/stores.js'
 import { WorkerStores } from './process/worker-stores.js'
+
+// Required and not imported: Node would read CommonJS packages once more, for the names that they export.
+const require = createRequire(import.meta.url)
+require('reflect-metadata')
+const { instanceCachingFactory, container: root } = require('tsyringe') as typeof import('tsyringe')
 
 /** The tokens that a test may register something else under, before anything is resolved. */
 export const LOG: InjectionToken<Log> = Symbol('log')

@@ -84,6 +84,7 @@ export { askUpstream } from './upstream/ask.js'
 export type { Asking, Exchange, ExchangeFailure, ExchangeOutcome, Timers } from './upstream/exchange.js'
 export { InFlight } from './upstream/in-flight.js'
 export { questionKey, upstreamEdns } from './upstream/question.js'
+export { type ResolvConf, readResolvConf } from './upstream/resolv-conf.js'
 
 /** What came of a query, told to the layers that observe. */
 export interface Sent {

@@ -4,7 +4,7 @@ import { METRICS, processContainer, scopesOf, servicesOf } from './container.js'
 import { isMissing } from './corefile/outside.js'
 import { passedSockets } from './listen/passed-sockets.js'
 import { thrownText } from './message/one-line.js'
-import type { MaybePromise } from './plugin.js'
+import type { Log, MaybePromise } from './plugin.js'
 import { adminCalls } from './process/admin.js'
 import { AdminEnd } from './process/admin-end.js'
 import type { Arguments } from './process/arguments.js'
@@ -18,12 +18,11 @@ import { type RunningServer, startServer } from './process/run.js'
 import { onReloadSignal, onStopSignal } from './process/signals.js'
 import { tellStray } from './process/stray.js'
 import type { Machine } from './skydns/corefile.js'
-import { Skydns, type Tell } from './skydns/skydns.js'
+import type { Skydns, Tell } from './skydns/skydns.js'
 
 /** What the server runs with. */
 export interface Served {
-  /** Signals are heeded while it is waited for. */
-  readonly configuration: MaybePromise<Configuration>
+  readonly configuration: Configuration
   /** Reads it once more, for a reload. Throws ConfigError. */
   readonly again: (before: Configuration) => MaybePromise<Configuration>
   readonly defaultPort: number
@@ -47,25 +46,31 @@ type Parts = ReturnType<typeof partsOf>
 
 function partsOf({ version, format }: Process) {
   const container = processContainer(`Skein-${version}`, format)
-  return { container, services: servicesOf(container) }
+  const services = servicesOf(container)
+  return { container, services, signals: answerSignals(services.log) }
 }
 
-async function serveWith({ container, services }: Parts, served: Served, { format }: Process): Promise<void> {
-  const { log } = services
-  const { again, defaultPort, isQuiet } = served
-  let reload = (): void => log.warn('not started yet: there is nothing to reload')
+/** What signals do: both may be set. A start may wait for seconds, for an etcd that does not answer. */
+function answerSignals(log: Log): { reload: () => void; stop: (signal: NodeJS.Signals) => void } {
+  const signals = {
+    reload: (): void => log.warn('not started yet: there is nothing to reload'),
+    stop(signal: NodeJS.Signals): void {
+      log.info(`${signal}: shutting down before the start was over`)
+      log.flush?.()
+      process.exit(0)
+    }
+  }
   onReloadSignal(
-    () => reload(),
+    () => signals.reload(),
     (text) => log.warn(text)
   )
-  // A start may wait for seconds, for an etcd that does not answer.
-  let stop = (signal: NodeJS.Signals): void => {
-    log.info(`${signal}: shutting down before the start was over`)
-    log.flush?.()
-    process.exit(0)
-  }
-  onStopSignal((signal) => stop(signal))
-  const configuration = await served.configuration
+  onStopSignal((signal) => signals.stop(signal))
+  return signals
+}
+
+async function serveWith({ container, services, signals }: Parts, served: Served, { format }: Process): Promise<void> {
+  const { log } = services
+  const { configuration, again, defaultPort, isQuiet } = served
   const adminEnd = new AdminEnd(log)
   const server = await startServer({
     configuration,
@@ -82,10 +87,10 @@ async function serveWith({ container, services }: Parts, served: Served, { forma
     }
   })
   const reloader = new Reloader(server, configuration, again, services)
-  reload = () => void reloader.now()
+  signals.reload = () => void reloader.now()
   adminEnd.calls = adminCalls(server, reloader, services)
   const control = openControlSocket({ file: configuration.file, calls: adminEnd.calls, log })
-  stop = (signal) => {
+  signals.stop = (signal) => {
     log.info(`${signal}: shutting down`)
     reloader.stop()
     stopAll(server, control).then(
@@ -120,17 +125,20 @@ async function stopAll(server: RunningServer, control: Promise<ControlSocket | u
 /** Serves what SkyDNS's flags, variables and stored object say. Resolves and throws as {@link serve}. */
 export async function serveSkydns(flags: Arguments['flags'], process_: Process): Promise<void> {
   const parts = partsOf(process_)
-  const skydns = skydnsOf(flags, parts.services.log)
-  await serveWith(parts, { configuration: skydns.read(), again: () => skydns.read(true), defaultPort: 53, isQuiet: false }, process_)
+  const skydns = await skydnsOf(flags, parts.services.log)
+  const configuration = await skydns.read()
+  await serveWith(parts, { configuration, again: () => skydns.read(true), defaultPort: 53, isQuiet: false }, process_)
 }
 
 /** The Corefile that they stand for. Throws ConfigError. */
 export async function skydnsCorefile(flags: Arguments['flags'], warn: (text: string) => void): Promise<string> {
-  const { text } = await skydnsOf(flags, { info: () => {}, warn }).read()
-  return text
+  const skydns = await skydnsOf(flags, { info: () => {}, warn })
+  return (await skydns.read()).text
 }
 
-function skydnsOf(flags: Arguments['flags'], tell: Tell): Skydns {
+/** Loaded here, as `skein run` has no use for it. */
+async function skydnsOf(flags: Arguments['flags'], tell: Tell): Promise<Skydns> {
+  const { Skydns } = await import('./skydns/skydns.js')
   return new Skydns(flags, { variables: process.env, tell, machine: thisMachine })
 }
 

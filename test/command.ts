@@ -20,7 +20,7 @@ export function skein(
   options: { input?: string; uid?: number; env?: Record<string, string>; timeout?: number } = {}
 ): Promise<Ended> {
   return new Promise((resolve) => {
-    const { uid, input, env, timeout = 8000 } = options
+    const { uid, input, env, timeout = 15_000 } = options
     const child = execFile(
       process.execPath,
       [MAIN, ...args],

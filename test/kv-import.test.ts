@@ -110,6 +110,7 @@ describe('kv import of a dump of etcd', { ...needs('etcd', 'etcdctl'), concurren
   test.each<[string, () => Promise<string>, RegExp]>([
     ['--limit', () => dumpV3('--limit=1'), /^it has 1 of 4 keys: .+ without --limit.+; nothing was imported$/],
     ['--keys-only', () => dumpV3('--keys-only'), /^none of its keys \(4\) has a value.+; nothing was imported$/],
+    ['no -w json', () => etcdctl(3, 'get', '--prefix', '/skydns/'), /^it begins with a key .+ with -w json; nothing was imported$/],
     [
       'another command',
       () => etcdctl(3, 'member', 'list', '-w', 'json'),
@@ -130,6 +131,14 @@ describe('kv import of a dump of etcd', { ...needs('etcd', 'etcdctl'), concurren
     await expect(kvInProcess(['import', path, '-store', join(folder.path, 'none')])).rejects.toThrow(says)
     expect(existsSync(join(folder.path, 'none'))).toBe(false)
   })
+})
+
+test('tells where the store is that nobody has named, as it is new', async () => {
+  const cwd = join(folder.path, 'unnamed')
+  mkdirSync(cwd)
+  const imported = (): Promise<string> => kv(cwd, ['import'], '{"key":"/x","value":"1"}')
+  expect(await imported()).toBe(`1 key imported\nskein: the store is new, in ${join(cwd, 'data')}: another is named with -store\n`)
+  expect(await imported()).toBe('1 key imported\n')
 })
 
 test.each([

@@ -56,7 +56,7 @@ export async function servedAndReloaded(driver: UdpDriver): Promise<void> {
     const before = running.output().length
     writeFileSync(join(running.cwd, 'Corefile'), corefile)
     process.kill(running.pid, 'SIGHUP')
-    await expect.poll(() => running.output().slice(before), { timeout: 5000 }).toMatch(/reload.*\n/i)
+    await expect.poll(() => running.output().slice(before), { timeout: 5000 }).toMatch(/Reloading complete/)
   }
   const client = await openClient('udp', { address: '127.0.0.1', port: both })
   const asking = (async () => {

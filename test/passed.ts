@@ -1,5 +1,5 @@
 /** Servers that are started as a service manager does it which passes them sockets. */
-import { chmodSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { readAnswer, requestOctets } from '../src/testing.js'
@@ -64,9 +64,18 @@ export async function startPassed(sockets: readonly Passing[], corefile: string,
   const { env, ready = /Skein-\d/, command = ['run'], ...spec } = options
   const cwd = folderWith(corefile)
   const args = ['-c', PARENT, JSON.stringify({ sockets, ...spec }), process.execPath, MAIN, ...command]
-  const running = await startProcess(tool('python3'), args, { cwd, env: { XDG_RUNTIME_DIR: cwd, ...env }, ready })
+  const session = sessionFolder(cwd, spec.uid)
+  const running = await startProcess(tool('python3'), args, { cwd, env: { XDG_RUNTIME_DIR: session, ...env }, ready })
   onTestFinished(async () => void (await running.stop()))
   return { ...running, cwd }
+}
+
+/** A folder for the control socket that is the server's own. */
+function sessionFolder(cwd: string, uid: number | undefined): string {
+  const path = join(cwd, 'session')
+  mkdirSync(path, { mode: 0o700 })
+  if (uid !== undefined) chownSync(path, uid, uid)
+  return path
 }
 
 /** A folder with that Corefile, which anybody may read; it goes with the test. */

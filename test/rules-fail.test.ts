@@ -8,7 +8,7 @@ import {
 } from './rules/imports.js'
 import { exportsAreTheList, filesAreNamedForWhatTheyHold, filesAreSmall, pluginsAreComplete, publicSurface } from './rules/layout.js'
 import type { Rule, SourceFile } from './rules/source-file.js'
-import { copyDiffers, errorsAreDocumented, exportsAreExplained, linksLead, promisesHaveAnIssue } from './rules/text.js'
+import { copyDiffers, errorsAreDocumented, exportsAreExplained, headingsAreOnce, linksLead, promisesHaveAnIssue } from './rules/text.js'
 
 const readme = '# a\n\n## Syntax\n\n## Options\n\n## Examples\n\n## Metrics\n'
 const plugin: SourceFile[] = [
@@ -32,6 +32,7 @@ describe('a rule sees what breaks it', () => {
       [file('docs/a.md', '[b](b.md) [c](../README.md#x) [d](https://example.org)'), file('README.md')],
       ['b.md']
     ],
+    ['a heading twice', headingsAreOnce, [file('docs/a.md', '# A\n## B\n```sh\n# c\n# c\n```\n## C\n## B\n')], ['## B']],
     [
       'an export without a word',
       exportsAreExplained,
@@ -186,8 +187,9 @@ test('imports are found in each form, and not in comments or strings', () => {
     "import 'e'",
     "const f = await import('f')",
     "type G = import('g').G",
-    "// import h from 'h'",
-    'const i = "import i from \'i\'"'
+    "const { h } = require('h')",
+    "// import i from 'i'",
+    'const j = "import j from \'j\'"'
   ].join('\n')
-  expect(importsOf(file('src/a.ts', text)).sort()).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g'])
+  expect(importsOf(file('src/a.ts', text)).sort()).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'])
 })

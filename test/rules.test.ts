@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { coreImportsLeftwards, coreImportsNoPlugin, packagesHaveOneOwner, pluginsImportTheInterfaceOnly } from './rules/imports.js'
 import { exportsAreTheList, filesAreNamedForWhatTheyHold, filesAreSmall, pluginsAreComplete } from './rules/layout.js'
 import { type Rule, readFolder, repositoryFiles, root } from './rules/source-file.js'
-import { copyDiffers, errorsAreDocumented, exportsAreExplained, linksLead, promisesHaveAnIssue } from './rules/text.js'
+import { copyDiffers, errorsAreDocumented, exportsAreExplained, headingsAreOnce, linksLead, promisesHaveAnIssue } from './rules/text.js'
 
 const files = repositoryFiles()
 const shared = process.env.SKEIN_SHARED ?? join(root, '../shared')
@@ -22,6 +22,7 @@ describe('the repository keeps its rules', () => {
     ['each error code is explained, and each explained one is used', errorsAreDocumented],
     ['what is left to do has an issue', promisesHaveAnIssue],
     ['a link leads somewhere', linksLead],
+    ['a heading stands once on a page', headingsAreOnce],
     ['what is exported is explained', exportsAreExplained]
   ])('%s', (_, rule) => {
     expect(rule(files)).toEqual([])

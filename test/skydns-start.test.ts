@@ -1,10 +1,11 @@
 /** `skein skydns` as operators of SkyDNS start it: what it says, what wins, and what is wrong. */
 import { mkdirSync, symlinkSync } from 'node:fs'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type Answer, readAnswer, requestOctets } from 'skein/testing'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
-import { kv, MAIN, skein } from './command.js'
+import { kv } from '../src/process/kv.js'
+import { MAIN, skein } from './command.js'
 import { openClient } from './dns-client.js'
 import { startPassed } from './passed.js'
 import { freePort, type Running, startProcess, temporaryFolder } from './processes.js'
@@ -17,6 +18,8 @@ afterEach(async () => {
   await Promise.all(running.splice(0).map((server) => server.stop()))
 })
 afterAll(() => folder.remove())
+
+const NO_SERVER = /^skein: no server runs with \S+skydns that this user may ask: its control socket is not in .+\n$/
 
 let made = 0
 
@@ -55,8 +58,8 @@ describe('the object in the store has the last word', () => {
     const cwd = place()
     const [port, other] = [await freePort(), await freePort()]
     const object = { dns_addr: `127.0.0.1:${port}`, ttl: 300, round_robin: false, etcd3: true, nameserver: [] }
-    expect(await kv(cwd, ['put', '-store', 'd', '/skydns/config', JSON.stringify(object)])).toBe('')
-    expect(await kv(cwd, ['put', '-store', 'd', '/skydns/test/sky/web', '{"host":"10.0.0.1"}'])).toBe('')
+    await kv(['put', '-store', join(cwd, 'd'), '/skydns/config', JSON.stringify(object)])
+    await kv(['put', '-store', join(cwd, 'd'), '/skydns/test/sky/web', '{"host":"10.0.0.1"}'])
     const server = await started(
       [
         '-embedded=d',
@@ -84,7 +87,7 @@ describe('the object in the store has the last word', () => {
       '[INFO] -stubzones is false (-stubzones)',
       '[INFO] ttl is 300 (/skydns/config)',
       '[INFO] round_robin is false (/skydns/config)',
-      '[INFO] by default: systemd false, no_rec false, ns_rotate true, read_timeout 2s, -machines http://127.0.0.1:2379, -etcd3 false, -path-prefix skydns, min_ttl 60, priority 10, rcache 0, rcache_ttl 60, scache 10000, -verbose false',
+      '[INFO] by default: systemd false, no_rec false, ns_rotate true, read_timeout 2s, -path-prefix skydns, min_ttl 60, priority 10, rcache 0, rcache_ttl 60, scache 10000, -verbose false',
       '[WARNING] ETCD_PASSWORD has no effect beside -embedded'
     ])
     expect((await ask(port, 'web.sky.test. A')).answer).toEqual(['web.sky.test. 300 A 10.0.0.1'])
@@ -95,6 +98,15 @@ describe('the object in the store has the last word', () => {
     await server.prints(/Reloading complete: 1 server block built, 0 server blocks kept/)
     expect((await ask(port, 'web.sky.test. A')).answer).toEqual(['web.sky.test. 30 A 10.0.0.1'])
 
+    await store.put('/skydns/test/sky/odd', '{')
+    symlinkSync(MAIN, join(cwd, 'skydns'))
+    expect(await skein(['kv', 'bad', '-conf', 'skydns'], cwd)).toMatchObject({ code: 0, out: '/skydns/test/sky/odd: is no JSON\n' })
+    for (const command of [
+      ['kv', 'bad'],
+      ['explain', 'web.sky.test']
+    ])
+      expect(await skein([...command, '-conf', '../skydns'], cwd)).toMatchObject({ code: 1, err: expect.stringMatching(NO_SERVER) })
+
     await store.put('/skydns/config', '{"ttl":"much"}')
     const { code, err } = await skein(['reload', '-conf', 'skydns'], cwd)
     expect({ code, err }).toEqual({
@@ -102,6 +114,11 @@ describe('the object in the store has the last word', () => {
       err: 'skein: not reloaded, and the server goes on as it was: /skydns/config: ttl: expected a whole number, at most 2147483647, not "much"\n'
     })
     expect((await ask(port, 'web.sky.test. A')).answer).toEqual(['web.sky.test. 30 A 10.0.0.1'])
+
+    await store.replace('/skydns/config', [])
+    process.kill(server.pid, 'SIGHUP')
+    await server.prints(/there is no \/skydns\/config: going on with flags and defaults\n[\s\S]*Reloading complete/)
+    expect((await ask(other, 'web.sky.test. A')).answer).toEqual(['web.sky.test. 3600 A 10.0.0.1'])
   })
 })
 
@@ -149,89 +166,66 @@ describe('where etcd is away', () => {
     const args = [`-machines=http://127.0.0.1:${away}`, `-addr=127.0.0.1:${port}`, '-nameservers=127.0.0.1:9']
     const server = await started(args, cwd)
     expect(told(server)[0]).toBe(
-      `[WARNING] cannot read /skydns/config: http://127.0.0.1:${away}: connection refused; going on with flags and defaults`
+      `[WARNING] cannot read /skydns/config: http://127.0.0.1:${away}: connection refused; going on with flags and defaults until SIGHUP has it read again`
     )
     expect(await ask(port, 'web.skydns.local. A')).toMatchObject({ rcode: 'REFUSED', flags: 'rd' })
     process.kill(server.pid, 'SIGHUP')
     await server.prints(/Reload failed, and the server goes on as it was: cannot read \/skydns\/config: http:\S+ connection refused\n/)
   })
-})
 
-describe('while etcd is silent', () => {
-  test('signals are heeded: there is nothing to reload, and a stop ends the start', async () => {
-    const silent = createServer()
-    const asked = new Promise<Socket>((resolve) => silent.once('connection', resolve))
-    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
-    const { port } = silent.address() as AddressInfo
-    const server = await startProcess(process.execPath, [MAIN, 'skydns', `-machines=http://127.0.0.1:${port}`], { cwd: place() })
-    running.push(server)
-    const socket = await asked
-    process.kill(server.pid, 'SIGHUP')
-    await server.prints(/not started yet: there is nothing to reload\n/)
-    process.kill(server.pid, 'SIGTERM')
-    await server.prints(/SIGTERM: shutting down before the start was over\n/)
-    expect(await server.ended).toBe(0)
-    socket.destroy()
-    silent.close()
+  test('signals are answered from the beginning on, also while it does not answer', async () => {
+    const [port, silentPort] = [await freePort(), await freePort()]
+    let isAsked = false
+    const silent = createServer(() => (isAsked = true)).listen(silentPort, '127.0.0.1')
+    try {
+      const args = ['skydns', `-machines=http://127.0.0.1:${silentPort}`, `-addr=127.0.0.1:${port}`]
+      const server = await startProcess(process.execPath, [MAIN, ...args], { cwd: place(), ready: () => isAsked })
+      running.push(server)
+      process.kill(server.pid, 'SIGHUP')
+      await server.prints(/not started yet: there is nothing to reload\n/)
+      process.kill(server.pid, 'SIGTERM')
+      expect(await server.ended).toBe(0)
+      expect(server.output()).toContain('SIGTERM: shutting down')
+    } finally {
+      silent.close()
+    }
   })
 })
 
 describe('what is wrong ends the start with a line that says where', () => {
-  test.each<[string, string[], Record<string, string>, number, RegExp]>([
-    ['a flag that is none', ['-listen=x'], {}, 2, /^skein: unknown flag -listen=x, expected one of -domain, -addr/],
+  test.each<[string, string[], number, RegExp]>([
+    ['a flag that is none', ['-listen=x'], 2, /^skein: unknown flag -listen=x, expected one of -domain, -addr/],
     [
       'an address without port',
       ['-addr=127.0.0.1'],
-      {},
       1,
       /^skein: -addr: expected an address and a port such as 127\.0\.0\.1:53 or \[::1\]:53, not "127\.0\.0\.1": its port is missing\n$/
     ],
     [
       'members that are no URLs',
       ['-machines=ftp://a'],
-      {},
       1,
       /^skein: skydns \(-machines\):\d+: etcd: endpoint: expected a URL such as http:/
-    ],
-    ['a domain that is no name', ['-domain=a..b'], {}, 1, /^skein: skydns \(-domain\):\d+: etcd: "a\.\.b": /],
-    [
-      'a certificate that is not there',
-      ['-ca-cert=x.pem'],
-      {},
-      1,
-      /^skein: skydns \(-ca-cert\):\d+: etcd: cannot read .*x\.pem: there is no such file\n$/
     ],
     [
       'a key that is not there',
       ['-embedded=d', '-api=off', '-addr=127.0.0.1:PORT', '-dnssec=Kx'],
-      {},
       1,
       /^skein: skydns \(-dnssec\):\d+: dnssec: cannot read .*Kx\.key: there is no such file\n$/
-    ],
-    [
-      'sockets that nobody has passed',
-      ['-embedded=d', '-systemd'],
-      {},
-      1,
-      /^skein: -systemd: no sockets were passed, expected some by LISTEN_FDS\n$/
     ]
-  ])('%s', async (_title, args, env, code, message) => {
+  ])('%s', async (_title, args, code, message) => {
     const port = await freePort()
-    const ended = await skein(['skydns', ...args.map((arg) => arg.replace('PORT', `${port}`))], place(), { env })
+    const ended = await skein(['skydns', ...args.map((arg) => arg.replace('PORT', `${port}`))], place())
     // What comes before is told of settings.
     expect(ended.err.slice(Math.max(0, ended.err.indexOf('skein: ')))).toMatch(message)
     expect(ended.code).toBe(code)
   })
 
-  test.each([
-    ['{"ttl":60', /^skein: \/skydns\/config: expected a JSON object \(/],
-    ['{"domain":["a"]}', /^skein: \/skydns\/config: domain: expected a text, not \["a"\]\n$/],
-    ['{"nameservers":["a b"]}', /^skein: \/skydns\/config: name servers: expected an address and a port .*, not "a b"\n$/]
-  ])('an object %s', async (object, message) => {
+  test('an object that is no JSON', async () => {
     const cwd = place()
-    expect(await kv(cwd, ['put', '-store', 'd', '/skydns/config', object])).toBe('')
+    await kv(['put', '-store', join(cwd, 'd'), '/skydns/config', '{"ttl":60'])
     const { code, err } = await skein(['skydns', '-embedded=d', '-api=off'], cwd)
-    expect(err).toMatch(message)
+    expect(err).toMatch(/^skein: \/skydns\/config: expected a JSON object \(/)
     expect(code).toBe(1)
   })
 })

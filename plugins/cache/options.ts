@@ -78,7 +78,7 @@ export const schema = {
     },
     keep: {
       args: [{ name: 'DURATION', type: 'duration', min: 1000, max: YEAR_MS }],
-      about: 'no answer is kept for longer, and its TTL is told as it is; SkyDNS’s way'
+      about: 'no answer is kept for longer, whatever its TTL, which is not cut; SkyDNS’s way'
     },
     keepttl: { about: 'TTLs are told as they came, and do not count down' },
     disable: {

@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { readResolvConf } from 'skein/plugin'
 import { serverOf } from 'skein/testing'
 import { afterAll, describe, expect, test } from 'vitest'
-import { readResolvConf } from './resolv-conf.js'
 import { readTo } from './to.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-forward-'))

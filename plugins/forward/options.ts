@@ -1,5 +1,4 @@
-import { type Config, ConfigError, type Directive, type Host, type Schema, shown, type Upstream } from 'skein/plugin'
-import { readResolvConf } from './resolv-conf.js'
+import { type Config, ConfigError, type Directive, type Host, readResolvConf, type Schema, shown, type Upstream } from 'skein/plugin'
 import { failAsName, readTo } from './to.js'
 
 /** Which upstream a query goes to first. */

@@ -1,8 +1,10 @@
 /** TOML as a tree in which every value knows its place. The only importer of the package `toml`. */
-import { parse } from 'toml'
-import parser, { type TomlAssignment, type TomlNode, type TomlSyntaxError, type TomlValue } from 'toml/lib/parser.js'
+import { createRequire } from 'node:module'
+import type { TomlAssignment, TomlNode, TomlSyntaxError, TomlValue } from 'toml/lib/parser.js'
 import { ConfigError, type Place, shown } from './directive.js'
 import { decode } from './lexer.js'
+
+const require = createRequire(import.meta.url)
 
 /** A text, or a number as it is written in a Corefile. */
 export interface Word {
@@ -44,6 +46,9 @@ export type Value = Word | Truth | List | Table
 
 /** The table that a file is. Throws ConfigError where it is no TOML, or has what a configuration has not: dates and fractions. */
 export function readToml(text: string | Buffer, file: string): Table {
+  // Most configurations are a Corefile, and a start does not wait for what it does not read.
+  const { parse } = require('toml') as typeof import('toml')
+  const parser = require('toml/lib/parser.js') as typeof import('toml/lib/parser.js')['default']
   const source = decode(text, file)
   const places = new Places(source, file)
   try {

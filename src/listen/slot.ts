@@ -79,5 +79,5 @@ export class ListenError extends Error {
 
 function problemOf(cause: NodeJS.ErrnoException, isOurs: boolean): string {
   if (cause.code === 'EADDRINUSE' && isOurs) return 'this server itself has the port for something else: have it reload without that first'
-  return `${listenProblem(cause)}${cause.code === 'EACCES' ? '; choose another with -dns.port' : ''}`
+  return `${listenProblem(cause)}${cause.code === 'EACCES' ? ', or choose another port' : ''}`
 }

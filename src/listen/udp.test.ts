@@ -237,7 +237,7 @@ describe.each(drivers)('over %s', (_, openUdp) => {
     test('shows an IPv6 address in brackets, and the cause in one line', () => {
       const error = (code: string): string => new ListenError('::1', 53, 'tcp', Object.assign(new Error('bind X'), { code })).message
       expect(error('EACCES')).toBe(
-        'cannot listen on [::1]:53 (tcp): no permission: ports below 1024 need root or CAP_NET_BIND_SERVICE; choose another with -dns.port'
+        'cannot listen on [::1]:53 (tcp): no permission: ports below 1024 need root or CAP_NET_BIND_SERVICE, or choose another port'
       )
       expect(error('EMFILE')).toBe('cannot listen on [::1]:53 (tcp): bind X')
     })

@@ -4,7 +4,7 @@
  * What it reads must give the same octets when it writes it, and the other way round; where it does not
  * (it changes CAA flags, cuts SSHFP hashes), the caller gets nothing and keeps the octets.
  */
-import * as packet from 'dns-packet'
+import { createRequire } from 'node:module'
 
 /** The rdata of the types that dns-packet reads and writes for us. Binary fields are octets. */
 export interface CodecRdata {
@@ -31,8 +31,11 @@ interface RdataCodec {
   decode(octets: Buffer, offset: number): unknown
 }
 
-/** `record` is not in its types: its codecs for the rdata of one type, length prefix included. */
-const { record } = packet as unknown as { readonly record: (type: string) => RdataCodec }
+// Required and not imported: Node would read a CommonJS package once more, for the names that it exports.
+const require = createRequire(import.meta.url)
+
+/** Its codecs for the rdata of one type, length prefix included. */
+const { record } = require('dns-packet') as { readonly record: (type: string) => RdataCodec }
 
 /** The rdata as an object, or undefined where dns-packet would not give these octets back. */
 export function decodeRdata<T extends CodecType>(type: T, octets: Uint8Array): CodecRdata[T] | undefined {

@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { basename, dirname, resolve } from 'node:path'
 import { defaultServerBlocks } from '../corefile/default.js'
 import { ConfigError } from '../corefile/directive.js'
 import type { References } from '../corefile/environment.js'
@@ -41,6 +41,16 @@ const STDIN = '/dev/stdin'
 /** Whether the configuration is read from standard input: once. */
 export function isStdin(conf: string | undefined): boolean {
   return conf === '-' || conf === 'stdin' || conf === STDIN
+}
+
+/** Whether it is the name of a `skein skydns`, which reads no file: it alone says what its configuration is. */
+export function isSkydns(conf: string | undefined): conf is string {
+  return conf !== undefined && basename(conf) === 'skydns'
+}
+
+/** Whether nothing else can be meant: its own program may lie in the folder too, and somebody's Corefile. */
+export function isSkydnsAlone(conf: string | undefined): boolean {
+  return isSkydns(conf) && !existsSync(conf)
 }
 
 /** A Corefile from standard input has no folder: what it names hangs on the working directory, as in CoreDNS. */

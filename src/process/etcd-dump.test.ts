@@ -98,7 +98,6 @@ describe('the time to live', () => {
   const node = (key: string, rest: string): string => `{"key":"/skydns/${key}","value":"1"${rest}}`
   const left = (key: string, ttl: number): string => `{"key":"/skydns/${key}","value":"1","ttl":${ttl}}`
   const until = (seconds: number): string => `,"expiration":"${new Date(NOW + seconds * 1000).toISOString().replace('Z', '123456Z')}"`
-  const gone = (many: string): string => `${many} come to the end of their time since, and were left out`
 
   test.each([
     ['is what is left until the expiration', v2(node('a', `${until(90.25)},"ttl":500`)), left('a', 91)],
@@ -120,8 +119,16 @@ describe('the time to live', () => {
       v2(`{"key":"/skydns/d","dir":true,"ttl":60,"nodes":[{"key":"/skydns/d/e","dir":true,"nodes":[${node('a', '')}]}]}`),
       left('a', 60)
     ],
-    ['leaves out what has come to its end', v2(node('a', until(-1)), B), `${B}\n${gone('1 key has')}`],
-    ['leaves out what is in a directory that has', v2(`{"key":"/skydns/d","dir":true${until(0)},"nodes":[${A},${B}]}`), gone('2 keys have')]
+    [
+      'leaves out what has come to its end',
+      v2(node('a', until(-1)), B),
+      `${B}\n1 key has come to the end of its time since, and was left out`
+    ],
+    [
+      'leaves out what is in a directory that has',
+      v2(`{"key":"/skydns/d","dir":true${until(0)},"nodes":[${A},${B}]}`),
+      '2 keys have come to the end of their time since, and were left out'
+    ]
   ])('of v2 %s', async (_what, text, lines) => {
     expect(await read(text)).toBe(lines)
   })

@@ -138,7 +138,10 @@ class DumpLines {
       notes.push(
         `${counted(this.#leased)} a lease in etcd, and a dump does not say until when: imported to stay for ever; with -ttl SECONDS such keys vanish after so many`
       )
-    if (this.#ended > 0) notes.push(`${counted(this.#ended)} come to the end of their time since, and were left out`)
+    if (this.#ended > 0)
+      notes.push(
+        `${counted(this.#ended)} come to the end of ${this.#ended === 1 ? 'its' : 'their'} time since, and ${this.#ended === 1 ? 'was' : 'were'} left out`
+      )
     if (this.#replaced > 0)
       notes.push(`${counted(this.#replaced)} U+FFFD in key or value, which v2 of etcd gives in place of octets that are no UTF-8`)
     return notes

@@ -4,7 +4,7 @@ import type { ProcessServices } from '../chain/scope.js'
 import { oneLine } from '../message/one-line.js'
 import { REASONS } from '../message/reasons.js'
 import { type Arguments, UsageError } from './arguments.js'
-import { type Configuration, isStdin } from './configuration.js'
+import { type Configuration, isSkydnsAlone, isStdin } from './configuration.js'
 import { askServer, NoServerError, otherVersion } from './control-client.js'
 import { type Explained, explain } from './explain.js'
 import { type Asked, ExplainError } from './explain-question.js'
@@ -51,7 +51,7 @@ async function explainRunning(asked: Asked, file: string | undefined): Promise<E
     if (!('question' in body && 'took' in body)) throw otherVersion()
     return body as Explained
   } catch (error) {
-    if (error instanceof NoServerError) return undefined
+    if (error instanceof NoServerError && !isSkydnsAlone(file)) return undefined
     throw error
   }
 }

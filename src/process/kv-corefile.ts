@@ -5,7 +5,8 @@ import type { PlacedStore } from '../chain/scope.js'
 import type { Directive } from '../corefile/directive.js'
 import type { EtcdSource } from '../plugin.js'
 import { StoreError } from '../store/store.js'
-import { type Configuration, folderOf, readConfiguration } from './configuration.js'
+import { type Configuration, folderOf, isSkydns, isSkydnsAlone, readConfiguration } from './configuration.js'
+import { askServer, NoServerError, otherVersion } from './control-client.js'
 import { runningReplica } from './replica-folder.js'
 
 /** The flags of the command that decide which store is meant. */
@@ -16,14 +17,28 @@ export interface Meant {
   readonly conf: string | undefined
 }
 
-/** The folder of the store that is meant. Throws StoreError, ConfigError. */
+/** The folder of the store that is meant. Throws StoreError, ConfigError, ControlError. */
 export async function folderMeant({ store, conf }: Meant): Promise<string> {
   if (store !== undefined) return resolve(store)
+  const running = isSkydns(conf) ? await folderOfRunning(conf) : undefined
+  if (running !== undefined) return running
   const configuration = readConfiguration(conf)
   const named = namedFolder(configuration)
   if (named !== undefined) return named
   if (!configuration.blocks.some(({ directives }) => directives.some(isEtcd))) return resolve('data')
   return temporaryFolder(configuration)
+}
+
+/** Where the running server has its store, as it says itself; undefined where none runs, and a Corefile has its name. */
+async function folderOfRunning(name: string): Promise<string | undefined> {
+  const { body } = await askServer('GET', '/server', { file: name }).catch((error: unknown) => {
+    if (error instanceof NoServerError && !isSkydnsAlone(name)) return { body: undefined }
+    throw error
+  })
+  if (body === undefined) return undefined
+  const [store] = 'stores' in body && Array.isArray(body.stores) ? (body.stores as { folder?: unknown }[]) : []
+  if (typeof store?.folder !== 'string') throw otherVersion()
+  return store.folder
 }
 
 /** The folder of the first store that has one, as far as can be read without setting anything up. */

@@ -16,6 +16,8 @@ const HEAD_OCTETS = 4096
 const BOM = '\xef\xbb\xbf'
 const FIRST_FIELD = /^(?:\xef\xbb\xbf)?[ \t\r\n]*\{[ \t\r\n]*"([^"]*)"/
 const BEFORE_IT = /^(?:\xef(?:\xbb\xbf?)?)?[ \t\r\n]*(?:\{[ \t\r\n]*(?:"[^"]*)?)?$/
+/** What etcdctl prints without `-w json`. */
+const PLAIN_KEY = /^\s*\//
 const UTF_16 = /^(?:\xff\xfe|\xfe\xff)/
 
 /** Recognises it. A dump is read whole before anything is sent; throws StoreError where something is wrong with it. */
@@ -37,6 +39,8 @@ async function recognised(chunks: AsyncIterator<Buffer>, ttl: number | undefined
   const all = behind(text.startsWith(BOM) ? head.subarray(BOM.length) : head, chunks)
   const version = versionOfDump(firstField(text) ?? '')
   if (version === undefined) {
+    if (PLAIN_KEY.test(text))
+      throw new StoreError('it begins with a key and no JSON: have etcdctl print the dump with -w json; nothing was imported')
     if (ttl !== undefined) throw ttlProblem()
     return { input: all, notes: [] }
   }

@@ -64,7 +64,7 @@ export async function* kvVerb(
       yield* bad(store, key, judge)
       break
     case 'import':
-      yield `${await importLines(store, eachLine(input))} keys imported\n`
+      yield importedText(await importLines(store, eachLine(input)))
       break
     case 'export':
       for await (const line of exportLines(store, key)) yield `${line}\n`
@@ -109,12 +109,21 @@ async function* bad(store: LockedStore, key: Key, judge: string | undefined): As
   }
 }
 
+function importedText(keys: number): string {
+  return `${keys} ${keys === 1 ? 'key' : 'keys'} imported\n`
+}
+
 /** Whether a path of etcd, which may be no key, is there or further down. */
 function isAtOrBelow(path: Buffer, key: Key): boolean {
   const [text, top] = [path.toString('latin1'), key.map((segment) => `/${segment}`).join('')]
   return text === top || top === '' || text.startsWith(`${top}/`)
 }
 
+/** What is told of a key that is not there. */
+export function noKey(path: string): string {
+  return `there is no key ${path}`
+}
+
 function missing(path: string): never {
-  throw new StoreError(`there is no key ${path}`)
+  throw new StoreError(noKey(path))
 }

@@ -1,21 +1,20 @@
 /** `skein kv`: reads and changes the service store, or the etcd that feeds it, from the command line. */
 import { existsSync } from 'node:fs'
 import { open } from 'node:fs/promises'
-import { request as httpRequest } from 'node:http'
 import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import { prepareFolder } from '../store/folder.js'
-import { controlPath, type FolderLock, isLocked, lockFolder } from '../store/lock.js'
+import { type FolderLock, isLocked, lockFolder } from '../store/lock.js'
 import type { LockedStore } from '../store/locked.js'
 import { StoreError } from '../store/store.js'
 import { type Flag, readArguments, shownFlags, UsageError } from './arguments.js'
+import { askStore } from './kv-client.js'
 import { folderMeant, judgeOf, type Meant, sourceMeant } from './kv-corefile.js'
 import type { ImportInput } from './kv-import.js'
 import { isVerb, type KvArguments, kvVerb, type Verb } from './kv-verbs.js'
 
 const FLAGS: readonly Flag[] = [
   { spellings: ['store'], value: 'DIR', about: 'the folder of the store (the one that the Corefile has, else ./data)' },
-  { spellings: ['conf'], value: 'FILE', about: 'the Corefile that has it (./Corefile)' },
+  { spellings: ['conf'], value: 'FILE', about: 'the Corefile that has it (./Corefile); skydns for that of a running `skein skydns`' },
   { spellings: ['ttl'], value: 'SECONDS', about: 'put: the key vanishes after so many seconds; import of v3: so do keys with a lease' },
   { spellings: ['to'], value: 'etcd', about: 'put, del: the etcd cluster that feeds the store, which is read-only itself' },
   { spellings: ['raw'], about: 'get: the octets alone, without a line end behind them' },
@@ -57,13 +56,16 @@ export async function kv(argv: readonly string[]): Promise<void> {
   if (flags.has('to')) return writeTo(flags.get('to')!, verb, meant, asked, rest)
   const folder = await folderMeant(meant)
   const { input, notes } = await sentOf(verb, rest, asked)
-  if (existsSync(folder) && (await isLocked(folder))) await askServer(folder, verb, asked, input)
+  // Who has forgotten -store would look for the keys where they are not.
+  const isUnnamed = verb === 'import' && meant.store === undefined && !existsSync(meant.conf ?? 'Corefile') && !existsSync(folder)
+  if (existsSync(folder) && (await isLocked(folder))) await askStore(folder, { verb, asked, input }, printAll)
   else {
     if (!existsSync(folder) && verb !== 'put' && verb !== 'import')
       throw new StoreError(`there is no store in ${folder}: name its folder with -store`)
     const judge = verb === 'bad' ? await judgeOf(folder, meant.conf) : undefined
     await useStopped(folder, (store) => kvVerb(store, verb, { ...asked, judge }, input))
   }
+  if (isUnnamed) process.stderr.write(`skein: the store is new, in ${folder}: another is named with -store\n`)
   for (const note of notes) process.stderr.write(`skein: ${note}\n`)
 }
 
@@ -89,7 +91,7 @@ async function useStopped(folder: string, use: (store: LockedStore) => AsyncIter
   try {
     const store = await openLocked(folder, lock)
     try {
-      for await (const chunk of use(store)) await print(chunk)
+      await printAll(use(store))
     } finally {
       await store.close()
     }
@@ -135,24 +137,6 @@ function readTtl(text: string, verb: Verb): number {
   return Number(text)
 }
 
-function askServer(folder: string, verb: Verb, asked: KvArguments, input: AsyncIterable<Buffer>): Promise<void> {
-  return new Promise((done, failed) => {
-    const path = `/kv/${verb}?arguments=${encodeURIComponent(JSON.stringify(asked))}`
-    let answered = false
-    const request = httpRequest({ socketPath: controlPath(folder), method: 'POST', path }, (response) => {
-      answered = true
-      const receive = async (): Promise<void> => {
-        if (response.statusCode !== 200) throw new StoreError(await textOf(response))
-        for await (const chunk of response) await print(chunk as Buffer)
-      }
-      receive().then(done, failed)
-    })
-    request.on('error', (error) => failed(new StoreError(`the server of ${folder} does not answer: ${error.message}`)))
-    // A server that refuses early stops reading: what it says counts then.
-    pipeline(input, request).catch((error: Error) => answered || failed(error))
-  })
-}
-
 /** What a verb reads: the value of `put`, the lines of `import`. */
 async function inputOf(verb: Verb, [first, second]: readonly string[]): Promise<AsyncIterable<Buffer>> {
   if (verb === 'put' && second !== '-') return Readable.from([Buffer.from(second ?? '')])
@@ -171,10 +155,8 @@ async function inputOf(verb: Verb, [first, second]: readonly string[]): Promise<
   }
 }
 
-async function textOf(stream: AsyncIterable<Buffer | string>): Promise<string> {
-  const chunks: Buffer[] = []
-  for await (const chunk of stream) chunks.push(Buffer.from(chunk as Buffer))
-  return Buffer.concat(chunks).toString('utf8')
+async function printAll(chunks: AsyncIterable<string | Buffer>): Promise<void> {
+  for await (const chunk of chunks) await print(chunk)
 }
 
 /** Waits until it is written: what a pipe has not taken is lost when the process ends. */

@@ -55,7 +55,9 @@ export async function prepareReplicaFolders(): Promise<void> {
   try {
     mkdirSync(folder, { mode: 0o700, recursive: true })
     if (!isPrivate(folder, process.getuid?.()))
-      throw new StoreError(`${folder} belongs to somebody else, or others can write to it: remove it, or name a folder with \`store DIR\``)
+      throw new StoreError(
+        `${folder} belongs to somebody else, or others can write to it: remove it, name a folder with \`store DIR\`, or set TMPDIR`
+      )
     for (const name of readdirSync(folder)) {
       // Another container may have the same folder, and other numbers of processes.
       const other = join(folder, name)
@@ -65,9 +67,12 @@ export async function prepareReplicaFolders(): Promise<void> {
   } catch (error) {
     if (error instanceof StoreError) throw error
     const { code, message } = error as NodeJS.ErrnoException
-    throw new StoreError(`no folder for a replica can be made in ${tmpdir()} (${code ?? message}): name one with \`store DIR\``, {
-      cause: error
-    })
+    throw new StoreError(
+      `no folder for a replica can be made in ${tmpdir()} (${code ?? message}): name one with \`store DIR\`, or set TMPDIR`,
+      {
+        cause: error
+      }
+    )
   }
 }
 

@@ -75,10 +75,12 @@ describe('a setting becomes a line', () => {
     [['-machines=http://[::1],http://[::1]:2379/'], {}, ['endpoint http://[::1]:80 http://[::1]:2379/']],
     [['-etcd3', '-machines=http://a'], {}, ['endpoint http://a', 'version 3']],
     // Their like is for `etcd` to refuse, which would not see what is taken off here.
-    [['-machines=http://u:p@a,http://a?b,http://a#b'], {}, ['endpoint http://u:p@a http://a?b "http://a#b"']],
+    [['-machines=http://u:p@a,http://a/b,http://a?b,http://a#b'], {}, ['endpoint http://u:p@a http://a/b http://a?b "http://a#b"']],
     [['-embedded=data'], {}, [`store ${resolve('data')}`]],
     [['-embedded=/d', '-api=off'], {}, ['store /d', 'api off']],
     [['-path-prefix=/a/b/'], {}, ['path /a/b']],
+    [['-path-prefix='], { variables: { SKYDNS_PATH_PREFIX: 'a' } }, ['path /']],
+    [[], { variables: { SKYDNS_PATH_PREFIX: '' } }, ['path /skydns']],
     [['-ca-cert=ca.pem'], {}, [`tls ${resolve('ca.pem')}`]],
     [['-ca-cert=/ca', '-tls-pem=/pem', '-tls-key=/key'], {}, ['tls /pem /key /ca']],
     [['-tls-pem=/pem', '-tls-key=/key'], {}, ['tls /pem /key']],
@@ -109,6 +111,7 @@ describe('a setting becomes a line', () => {
     [['-addr=[::]:53'], {}, 'bind'],
     [[], { stored: { dns_addr: ':53' } }, 'bind'],
     [[], { variables: { PROMETHEUS_PORT: '0' } }, 'prometheus'],
+    [[], { variables: { PROMETHEUS_PORT: '00' } }, 'prometheus'],
     [['-rcache=5'], { stored: { rcache: 0 } }, 'cache']
   ])('%j %j is a line less', (argv, asked, gone) => {
     expect(made(argv, asked).lines.filter((line) => line.split(' ')[0] === gone)).toEqual([])
@@ -140,10 +143,14 @@ describe('sockets that were passed count', () => {
 
 describe('what is not as the settings have it is told', () => {
   const none = (why: string): string => `no name servers: ${why}, so names outside of the domain are answered with SERVFAIL`
+  const circle = (what: string): string =>
+    `${what} is this server itself, which has no answer where it asks itself: name others with -nameservers`
   const many = Array.from({ length: 17 }, (_, index) => `192.0.2.${index}:53`).join()
   test.each<[string[], Asked, string, string]>([
     [[], { machine: { resolvConf: undefined } }, 'forward . none {', none('there is no /etc/resolv.conf')],
     [[], { machine: { resolvConf: '# nameserver 192.0.2.1\nsearch a\n' } }, 'forward . none {', none('/etc/resolv.conf names none')],
+    [[], { machine: { resolvConf: 'nameserver 127.0.0.1\n' } }, 'forward . /etc/resolv.conf {', circle('/etc/resolv.conf: 127.0.0.1:53')],
+    [['-addr=[::]:5353', '-nameservers=192.0.2.1:53,[::1]:5353'], {}, '.:5353 {', circle('-nameservers: [::1]:5353')],
     [
       [`-nameservers=${many}`],
       {},
@@ -154,6 +161,12 @@ describe('what is not as the settings have it is told', () => {
     [['-api=off'], {}, 'version 2', '-api has no effect without -embedded'],
     [['-embedded=/d', '-etcd3'], {}, 'store /d', '-etcd3 has no effect beside -embedded'],
     [['-embedded=/d'], { variables: { ETCD_MACHINES: 'http://a:1' } }, 'store /d', 'ETCD_MACHINES has no effect beside -embedded'],
+    [
+      [],
+      { variables: { PROMETHEUS_PORT: 'tcp://10.0.0.1:9090' } },
+      'version 2',
+      'PROMETHEUS_PORT has no effect: expected a port from 1 to 65535, or 0 for none, not "tcp://10.0.0.1:9090"'
+    ],
     [['-scache=0', '-dnssec=/K'], {}, 'cache_capacity 1', '-scache: one signature is kept, as there has to be room for one'],
     [
       ['-dnssec=/Kskydns.local.+005+12345'],
@@ -167,6 +180,13 @@ describe('what is not as the settings have it is told', () => {
     expect(notes).toEqual([note])
   })
 })
+
+test.each([[['-addr=127.0.0.1:5353']], [['-addr=127.0.0.2:53']], [['-nameservers=192.0.2.1:53']]])(
+  'a name server that is another is none to tell of: %j',
+  (argv) => {
+    expect(made(argv, { machine: { resolvConf: 'nameserver 127.0.0.1\nnameserver nowhere\n' } }).notes).toEqual([])
+  }
+)
 
 describe('what is wrong names who has said it', () => {
   const address = 'expected an address and a port such as 127.0.0.1:53 or [::1]:53, not'
@@ -184,7 +204,10 @@ describe('what is wrong names who has said it', () => {
     [['-tls-pem=/pem'], {}, '-tls-pem: a certificate and its key go together, expected -tls-key too'],
     [['-tls-key=/key'], {}, '-tls-key: a certificate and its key go together, expected -tls-pem too'],
     [['-machines=,'], {}, '-machines: expected a URL such as http://127.0.0.1:2379'],
-    [[], { variables: { PROMETHEUS_PORT: 'x' } }, 'PROMETHEUS_PORT: expected a port from 1 to 65535, or 0 for none, not "x"'],
+    [['-domain=sky.test '], {}, '-domain: expected a name without white space, not "sky.test "'],
+    [[], { variables: { SKYDNS_DOMAIN: 'sky.test\r' } }, 'SKYDNS_DOMAIN: expected a name without white space, not "sky.test\\r"'],
+    [['-local=a b'], {}, '-local: expected a name without white space, not "a b"'],
+    [[], { stored: { hostmaster: 'a@b.test\n' } }, '/skydns/config: expected a name without white space, not "a@b.test\\n"'],
     [['-username={$USER}'], {}, '-username: a Corefile cannot hold what is said here, expected no {$ or {% and no backslash at the end'],
     [['-username=u', '-password=a b\\'], {}, '-username, -password: a Corefile cannot hold what is said here'],
     [[], { stored: { dns_addr: 'x'.repeat(100) } }, `/skydns/config: ${address} "${'x'.repeat(60)}…"`],
@@ -196,11 +219,11 @@ describe('what is wrong names who has said it', () => {
 
 test('whoever has said a line is known behind words of several lines', () => {
   const settings = settle(
-    givenBy(readFlags(['-hostmaster=a\nb\nc', '-local=l.test', '-nameservers=192.0.2.1:53']).flags, {}, () => {}),
+    givenBy(readFlags(['-username=a\nb\nc', '-local=l.test', '-nameservers=192.0.2.1:53']).flags, {}, () => {}),
     new Map()
   )
   const [block] = corefileOf(settings, MACHINE).blocks
   const named = block!.directives.flatMap((directive) => [directive, ...directive.options])
-  const sayers = ['hostmaster', 'local', 'forward'].map((name) => named.find((each) => each.name === name)?.at.file)
-  expect(sayers).toEqual(['skydns (-hostmaster)', 'skydns (-local)', 'skydns (-nameservers)'])
+  const sayers = ['credentials', 'local', 'forward'].map((name) => named.find((each) => each.name === name)?.at.file)
+  expect(sayers).toEqual(['skydns (-username)', 'skydns (-local)', 'skydns (-nameservers)'])
 })

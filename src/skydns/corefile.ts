@@ -6,9 +6,10 @@ import type { ServerBlock } from '../corefile/parser.js'
 import { shownDuration } from '../corefile/value.js'
 import { withoutBrackets } from '../corefile/zone.js'
 import { isWildcard } from '../listen/addresses.js'
-import { upstreamAt } from '../upstream/address.js'
+import { readUpstream, type Upstream, upstreamAt } from '../upstream/address.js'
+import { readResolvConf } from '../upstream/resolv-conf.js'
 import { type Line, line, type Printed, printed } from './lines.js'
-import type { Settings, Settled } from './settings.js'
+import { MAX_TTL, type Settings, type Settled } from './settings.js'
 
 /** What the machine has to do with it. */
 export interface Machine {
@@ -36,7 +37,6 @@ const REVERSE = ['in-addr.arpa', 'ip6.arpa']
 const RESOLV_CONF = '/etc/resolv.conf'
 /** The cap that SkyDNS lacks. */
 const UDP_SIZE = '4096'
-const MAX_TTL = 0x7fffffff
 /** As many as `forward` takes. */
 const MOST_NAMESERVERS = 15
 /** In the names of BIND's files. */
@@ -45,8 +45,11 @@ const RSASHA1 = /\+005\+/
 /** The Corefile. Throws ConfigError where a setting cannot be what it is. */
 export function corefileOf(settings: Settings, machine: Machine): SkydnsCorefile {
   const notes: string[] = []
+  checkNames(settings)
+  const places = placesOf(settings, machine)
   const lines = [...linesOf(settings, machine, notes)]
-  const blocks = placesOf(settings, machine).map(
+  notes.push(...circles(settings, machine, places))
+  const blocks = byPort(places).map(
     ([port, addresses]): Line => ({
       words: [`.:${port}`],
       of: [settings.addr],
@@ -56,12 +59,18 @@ export function corefileOf(settings: Settings, machine: Machine): SkydnsCorefile
   return { ...printed(blocks), notes }
 }
 
+/** What a file of variables has at the end of a line would be a part of the name, which nobody asks for. */
+function checkNames({ domain, local, hostmaster }: Settings): void {
+  for (const { value, from } of [domain, local, hostmaster])
+    if (/\s/.test(value)) throw new ConfigError(`${from}: expected a name without white space, not ${JSON.stringify(value)}`)
+}
+
 function* linesOf(settings: Settings, machine: Machine, notes: string[]): Generator<Line> {
   const { verbose, roundRobin, rcache, rcacheTtl, stubzones, domain } = settings
   yield line(['bufsize', UDP_SIZE])
   yield line(['errors'])
   if (verbose.value) yield line(['log'], verbose)
-  yield* numbers(settings)
+  yield* numbers(settings, notes)
   yield line(['any', 'refuse'])
   if (roundRobin.value) yield line(['loadbalance'], roundRobin)
   if (rcache.value > 0) {
@@ -82,10 +91,17 @@ function apexOf({ value }: Settled<string>): string {
   return name.endsWith('.') && name !== '.' ? name.slice(0, -1) : name
 }
 
-function* numbers({ prometheusPort, prometheusPath, prometheusNamespace, prometheusSubsystem }: Settings): Generator<Line> {
+function* numbers(
+  { prometheusPort, prometheusPath, prometheusNamespace, prometheusSubsystem }: Settings,
+  notes: string[]
+): Generator<Line> {
   const { value: port } = prometheusPort
-  if (port === '' || port === '0') return
-  if (!isPort(port)) throw new ConfigError(`${prometheusPort.from}: expected a port from 1 to 65535, or 0 for none, not ${shown(port)}`)
+  // SkyDNS serves DNS all the same; Kubernetes itself makes PROMETHEUS_PORT=tcp://… of a service named prometheus.
+  if (port !== '' && !isPort(port)) {
+    notes.push(`${prometheusPort.from} has no effect: expected a port from 1 to 65535, or 0 for none, not ${shown(port)}`)
+    return
+  }
+  if (Number(port) === 0) return
   yield {
     words: ['prometheus', `:${Number(port)}`],
     of: [prometheusPort],
@@ -195,7 +211,8 @@ function forwarding(settings: Settings, { resolvConf }: Machine, notes: string[]
   if (nameservers.value.length > named.length)
     notes.push(`${nameservers.from}: of ${nameservers.value.length} name servers the first ${MOST_NAMESERVERS} are asked`)
   if (named.length > 0) return { words: ['forward', '.', ...named], of: [nameservers], block }
-  if (resolvConf !== undefined && hasNameserver(resolvConf)) return { words: ['forward', '.', RESOLV_CONF], of: [nameservers], block }
+  if (resolvConf !== undefined && readResolvConf(resolvConf).upstreams.length > 0)
+    return { words: ['forward', '.', RESOLV_CONF], of: [nameservers], block }
   const why = resolvConf === undefined ? `there is no ${RESOLV_CONF}` : `${RESOLV_CONF} names none`
   notes.push(`no name servers: ${why}, so names outside of the domain are answered with SERVFAIL`)
   return { words: ['forward', '.', 'none'], of: [nameservers], block }
@@ -209,21 +226,32 @@ function checkNameserver(text: string, from: string): void {
   if (problem !== undefined) throw new ConfigError(`${from}: name servers: ${problem}`)
 }
 
-function hasNameserver(text: string): boolean {
-  return [...text.matchAll(/^[ \t]*nameserver[ \t]+(\S+)/gm)].some(([, address = '']) => upstreamAt(address) !== undefined)
+/** Who is this machine's resolver stands in its /etc/resolv.conf, and would ask itself. */
+function circles({ nameservers: { value, from } }: Settings, { resolvConf = '' }: Machine, places: readonly Place[]): string[] {
+  const named = value.map((text) => readUpstream(text, () => undefined as never))
+  const [asked, who] = value.length > 0 ? [named, from] : [readResolvConf(resolvConf).upstreams, RESOLV_CONF]
+  return asked.flatMap((upstream) => {
+    if (upstream === undefined || !places.some((place) => isAt(place, upstream))) return []
+    return [`${who}: ${upstream.text} is this server itself, which has no answer where it asks itself: name others with -nameservers`]
+  })
 }
 
-/** For each port the addresses, none for all of the machine. */
-function placesOf({ addr, systemd }: Settings, { passed }: Machine): [port: number, addresses: string[]][] {
+function isAt({ address, port, isDual }: Place, upstream: Upstream): boolean {
+  return port === upstream.port && (address === upstream.address || (isDual === true && /^(?:127\.|::1$)/.test(upstream.address)))
+}
+
+/** Where it listens. */
+function placesOf({ addr, systemd }: Settings, { passed }: Machine): readonly Place[] {
   if (systemd.value) {
     if (passed.length === 0) throw new ConfigError(`${systemd.from}: no sockets were passed, expected some by LISTEN_FDS`)
-    return byPort(passed)
+    return passed
   }
   const place = placeOf(addr.value)
   if (typeof place === 'string') throw new ConfigError(`${addr.from}: ${place}`)
-  return byPort([place])
+  return [place]
 }
 
+/** For each port the addresses, none for all of the machine. */
 function byPort(places: readonly Place[]): [number, string[]][] {
   const ports = new Map<number, Set<string>>()
   for (const { address, port } of places) ports.set(port, (ports.get(port) ?? new Set()).add(address))
@@ -232,7 +260,7 @@ function byPort(places: readonly Place[]): [number, string[]][] {
 }
 
 /** Reads `IP:PORT`; without address it is all of the machine, as in Go. Gives what is wrong, in words. */
-export function placeOf(text: string): Place | string {
+function placeOf(text: string): Place | string {
   const [, host = text, port = ''] = /^(.*):([^:]*)$/s.exec(text) ?? []
   const address = withoutBrackets(host)
   const isWhole = isIP(address) === 4 ? host === address : isIP(address) === 6 && host !== address

@@ -49,8 +49,8 @@ describe('flags are read as Go reads them', () => {
     [['-ndots', 'two'], '-ndots: expected a whole number, at most 127, not "two"'],
     [['-ndots', '1e2'], '-ndots: expected a whole number, at most 127, not "1e2"'],
     [['-rcache', '99999999999'], '-rcache: expected a whole number, at most 2147483647, 0 for none, not "99999999999"'],
-    [['-rtimeout', '5'], '-rtimeout: expected a duration such as 2s or 500ms, at most 1h, not "5"'],
-    [['-rtimeout', '-5s'], '-rtimeout: expected a duration such as 2s or 500ms, at most 1h, not "-5s"'],
+    [['-rtimeout', '5'], '-rtimeout: expected a duration such as 2s or 500ms, from 1ms to 1h, not "5"'],
+    [['-rtimeout', '-5s'], '-rtimeout: expected a duration such as 2s or 500ms, from 1ms to 1h, not "-5s"'],
     [['-verbose=yes'], '-verbose: expected no value, or true or false, not "yes"'],
     [['-addr'], '-addr: expected IP:PORT after it'],
     [

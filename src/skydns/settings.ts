@@ -17,6 +17,8 @@ export interface Spec<K extends Kind = Kind> {
   readonly most?: number
   /** Whether 0, and whatever is below, stands for the default, as in SkyDNS. */
   readonly zeroIsDefault?: true
+  /** Whether an empty text is a value, and does not stand for the default. */
+  readonly takesEmpty?: true
   /** Not to be shown. */
   readonly secret?: true
   /** What the flag's value is called in the help. */
@@ -34,7 +36,8 @@ export type ValueOf<K extends Kind> = K extends 'text'
       : number
 
 const MAX_UINT16 = 0xffff
-const MAX_TTL = 0x7fffffff
+/** RFC 2181 §8. */
+export const MAX_TTL = 0x7fffffff
 /** A year, in seconds. */
 const MAX_KEPT = 31_536_000
 const MAX_CAPACITY = 0x7fffffff
@@ -129,6 +132,7 @@ export const SPECS = {
     default: 'skydns',
     flag: 'path-prefix',
     variable: 'SKYDNS_PATH_PREFIX',
+    takesEmpty: true,
     word: 'PATH',
     about: 'what all keys begin with'
   },
@@ -252,8 +256,8 @@ export function settle(given: Said, stored: Said): Settings {
   const settled = NAMES.map((name): [SettingName, Settled] => {
     const [first, second] = [stored.get(name), given.get(name)].filter((each) => each !== undefined)
     if (first === undefined) return [name, { value: SPECS[name].default, from: 'default' }]
-    const { kind, zeroIsDefault }: Spec = SPECS[name]
-    const isNothing = first.value === '' || (zeroIsDefault === true && (first.value as number) <= 0)
+    const { kind, zeroIsDefault, takesEmpty }: Spec = SPECS[name]
+    const isNothing = (first.value === '' && takesEmpty !== true) || (zeroIsDefault === true && (first.value as number) <= 0)
     const value = isNothing ? SPECS[name].default : first.value
     // SkyDNS takes a capacity below zero for none.
     return [name, { value: kind === 'integer' ? Math.max(0, value as number) : value, from: first.from, instead: second }]

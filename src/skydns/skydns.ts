@@ -7,7 +7,7 @@ import type { Arguments } from '../process/arguments.js'
 import type { Configuration } from '../process/configuration.js'
 import { corefileOf, type Machine, storeAlone, topOf } from './corefile.js'
 import { givenBy } from './given.js'
-import { NAMES, type Said, type Settings, type Settled, SPECS, type Spec, settle } from './settings.js'
+import { NAMES, type Said, type SettingName, type Settings, type Settled, SPECS, type Spec, settle } from './settings.js'
 import { readStored } from './stored.js'
 import { storedText } from './stored-text.js'
 
@@ -69,7 +69,7 @@ export class Skydns {
     const found = await storedText(storeAlone(settings), path)
     if ('failed' in found) {
       if (isAgain) throw new ConfigError(`cannot read ${path}: ${found.failed}`)
-      tell.warn(`cannot read ${path}: ${found.failed}; going on with flags and defaults`)
+      tell.warn(`cannot read ${path}: ${found.failed}; going on with flags and defaults until SIGHUP has it read again`)
       return NOTHING
     }
     if ('absent' in found) {
@@ -90,11 +90,16 @@ function understood(settings: Settings): string[] {
     const over = instead === undefined ? '' : `, and not ${shownValue(SPECS[name], instead.value)} (${instead.from})`
     return `${labelOf(SPECS[name])} is ${shownValue(SPECS[name], value)} (${from})${over}`
   })
-  const others = NAMES.filter(
-    (name) => settings[name].from === 'default' && SPECS[name].default !== '' && !('variable' in SPECS[name] && !('flag' in SPECS[name]))
-  )
+  const others = NAMES.filter((name) => settings[name].from === 'default' && isWorthTelling(name, settings))
   const shown = others.map((name) => `${labelOf(SPECS[name])} ${shownValue(SPECS[name], settings[name].value)}`)
   return shown.length === 0 ? said : [...said, `by default: ${shown.join(', ')}`]
+}
+
+/** Whether a default has any effect. */
+function isWorthTelling(name: SettingName, { embedded }: Settings): boolean {
+  const { default: value, flag, keys }: Spec = SPECS[name]
+  if (value === '' || (flag === undefined && keys === undefined)) return false
+  return embedded.value === '' || (name !== 'machines' && name !== 'etcd3')
 }
 
 function labelOf({ flag, keys, variable }: Spec): string {

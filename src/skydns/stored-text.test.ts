@@ -1,74 +1,84 @@
-/** The object is read also where members of etcd, and the server of a folder, do not behave. */
-
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer as createHttp } from 'node:http'
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { createServer } from 'node:http'
+import { type AddressInfo, createServer as createSilent, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { lockFolder } from '../store/lock.js'
 import { storeAlone } from './corefile.js'
 import { givenBy, readFlags } from './given.js'
 import { settle } from './settings.js'
-import { type StoredText, storedText } from './stored-text.js'
+import { storedText } from './stored-text.js'
 
-const PATH = '/skydns/config'
-const ends: (() => unknown)[] = []
-afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end()
-})
+/** By which etcd is known. */
+const OF_ETCD = new Map([
+  ['x-etcd-cluster-id', '1'],
+  ['x-etcd-index', '1']
+])
+const VALUE = '{"ttl":60}'
+/** What etcd answers by its API of version 2. */
+const FOUND = JSON.stringify({ action: 'get', node: { key: '/skydns/config', value: VALUE } })
+const NOTHING = JSON.stringify({ errorCode: 100, message: 'Key not found', cause: '/skydns', index: 1 })
 
-function read(...flags: string[]): Promise<StoredText> {
-  return storedText(
-    storeAlone(
-      settle(
-        givenBy(readFlags(flags).flags, {}, () => {}),
-        new Map()
-      )
-    ),
-    PATH
-  )
-}
-
+/** A member of a cluster: its URL. */
 async function listening(server: Server): Promise<string> {
-  const sockets = new Set<Socket>()
-  server.on('connection', (socket) => sockets.add(socket))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  ends.push(() => {
-    for (const socket of sockets) socket.destroy()
-    return new Promise((resolve) => server.close(resolve))
-  })
+  onTestFinished(() => void server.close())
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-const silent = (): Promise<string> => listening(createServer())
-
-function etcd(value: string): Promise<string> {
-  const body = JSON.stringify({ action: 'get', node: { key: PATH, value, createdIndex: 1, modifiedIndex: 1 } })
-  return listening(
-    createHttp((_, response) => response.writeHead(200, { 'X-Etcd-Cluster-Id': 'a', 'X-Etcd-Index': '1' }).end(body)) as unknown as Server
-  )
+/** One that takes connections, and says nothing. */
+async function silent(): Promise<{ readonly url: string; readonly asked: Promise<unknown>; readonly open: ReadonlySet<Socket> }> {
+  const open = new Set<Socket>()
+  const server = createSilent((socket) => {
+    open.add(socket.resume())
+    socket.on('close', () => open.delete(socket)).on('error', () => {})
+  })
+  return { url: await listening(server), asked: once(server, 'connection'), open }
 }
 
-test('members that are silent do not keep the one that answers from being asked', async () => {
-  const members = [await silent(), await silent(), await silent(), await etcd('{"ttl":5}')]
-  expect(await read(`-machines=${members.join()}`)).toEqual({ text: '{"ttl":5}' })
-})
+function read(...members: string[]): ReturnType<typeof storedText> {
+  return readBy(`-machines=${members.join()}`)
+}
 
-test('where none answers, each is named with why', async () => {
-  const [one, other] = [await silent(), await silent()]
-  expect(await read(`-machines=${one},${other}`)).toEqual({
-    failed: `${one}: no answer within 2000 ms; ${other}: no answer within 2000 ms`
+function readBy(flag: string): ReturnType<typeof storedText> {
+  const given = givenBy(readFlags([flag]).flags, {}, () => {})
+  return storedText(storeAlone(settle(given, new Map())), '/skydns/config')
+}
+
+test('a member that does not answer holds up nobody, and is left alone then', async () => {
+  const first = await silent()
+  const open: number[] = []
+  const second = createServer((request, response) => {
+    // Asked while the first one is: it is not waited for.
+    void first.asked.then(() => {
+      open.push(first.open.size)
+      response.setHeaders(OF_ETCD).end(request.url?.startsWith('/v2/keys/skydns/config') ? FOUND : '{}')
+    })
   })
+  expect(await read(first.url, await listening(second))).toEqual({ text: VALUE })
+  expect(open).toEqual([1])
+  await expect.poll(() => first.open.size).toBe(0)
 })
 
-test('a server that ends amid its answer is told, and not waited for', async () => {
+test('where no member can be reached it is told of each', async () => {
+  const away = ['http://127.0.0.1:1', 'http://127.0.0.1:2']
+  expect(await read(...away)).toEqual({ failed: away.map((url) => `${url}: connection refused`).join('; ') })
+})
+
+test('no key is no failure', async () => {
+  const server = createServer((_request, response) => void response.setHeaders(OF_ETCD).writeHead(404).end(NOTHING))
+  expect(await read(await listening(server))).toEqual({ absent: true })
+})
+
+test('a server of the folder that ends amid its answer is not waited for', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'skein-stored-'))
-  ends.push(() => rmSync(folder, { recursive: true }))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
   const lock = await lockFolder(folder)
-  ends.push(() => lock.release())
-  lock.server.on('connection', (socket) =>
+  onTestFinished(() => lock.release())
+  lock.server.on('connection', (socket) => {
     socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{', () => socket.destroy()))
-  )
-  expect(await read(`-embedded=${folder}`)).toEqual({ failed: `the server of ${folder} does not answer: aborted` })
+  })
+  expect(await readBy(`-embedded=${folder}`)).toEqual({ failed: `the server of ${folder} has ended amid its answer` })
 })

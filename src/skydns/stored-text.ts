@@ -1,24 +1,22 @@
 /** Reads the text of the stored object, from etcd or from the embedded store. */
 import { existsSync } from 'node:fs'
-import { request } from 'node:http'
+import { Readable } from 'node:stream'
 import type { ServerBlock } from '../corefile/parser.js'
 import { thrownText } from '../message/one-line.js'
+import { askStore, octetsOf } from '../process/kv-client.js'
 import { storesSetUp } from '../process/kv-setup.js'
-import type { EtcdClient } from '../store/etcd/client.js'
+import { noKey } from '../process/kv-verbs.js'
 import { loadClient } from '../store/etcd/load-client.js'
 import type { EtcdSource } from '../store/etcd/source.js'
-import { keyOfPath } from '../store/key.js'
-import { controlPath, isLocked, lockFolder } from '../store/lock.js'
+import { keyOfPath, shownKey } from '../store/key.js'
+import { isLocked, lockFolder } from '../store/lock.js'
 import { StoreError } from '../store/store.js'
-import { firstAnswer } from './first-answer.js'
 
 /** What was found: the text, nothing, or why nobody knows, in words. */
 export type StoredText = { readonly text: string } | { readonly absent: true } | { readonly failed: string }
 
 /** Names must resolve soon, also where etcd is away. */
 const PATIENCE = { callMs: 2000, quietMs: 2000 }
-/** Within this all members of a cluster are asked. */
-const ALL_ASKED_MS = 1000
 
 /** Reads what stands at `path`, in the store that the `etcd` of these blocks has. Throws ConfigError where that is none. */
 export async function storedText(blocks: readonly ServerBlock[], path: string): Promise<StoredText> {
@@ -32,25 +30,23 @@ export async function storedText(blocks: readonly ServerBlock[], path: string): 
   }
 }
 
-/** From the first member that answers: members that are silent are not waited for one after another. */
+/** From the member that answers first: one that does not must not hold up the start. */
 async function fromEtcd(source: EtcdSource, path: string): Promise<Buffer | undefined> {
   const make = await loadClient(source.version)
-  const clients: EtcdClient[] = []
-  const asks = source.endpoints.map((endpoint) => async () => {
+  const clients = source.endpoints.map((endpoint) => ({ endpoint, client: make(source, endpoint, PATIENCE) }))
+  const asked = clients.map(async ({ endpoint, client }) => {
     try {
-      const client = make(source, endpoint, PATIENCE)
-      clients.push(client)
       return await client.get(Buffer.from(path))
     } catch (error) {
       throw new StoreError(`${endpoint}: ${thrownText(error)}`, { cause: error })
     }
   })
   try {
-    return await firstAnswer(asks, ALL_ASKED_MS / asks.length)
+    return await Promise.any(asked)
   } catch (error) {
     throw new StoreError((error as AggregateError).errors.map(thrownText).join('; '), { cause: error })
   } finally {
-    for (const client of clients) client.close()
+    for (const { client } of clients) client.close()
   }
 }
 
@@ -72,24 +68,13 @@ async function fromFolder(folder: string, path: string): Promise<Buffer | undefi
   }
 }
 
-function fromServer(folder: string, path: string): Promise<Buffer | undefined> {
-  return new Promise((done, failed) => {
-    const lost = ({ message }: Error): void => failed(new StoreError(`the server of ${folder} does not answer: ${message}`))
-    const asked = `/kv/get?arguments=${encodeURIComponent(JSON.stringify({ key: path, raw: true }))}`
-    const sent = request({ socketPath: controlPath(folder), method: 'POST', path: asked, timeout: PATIENCE.callMs }, (response) => {
-      const chunks: Buffer[] = []
-      // A server may end amid its answer.
-      response.on('error', lost)
-      response.on('data', (chunk: Buffer) => chunks.push(chunk))
-      response.on('end', () => {
-        const body = Buffer.concat(chunks)
-        if (response.statusCode === 200) done(body)
-        else if (body.toString('utf8').startsWith('there is no key')) done(undefined)
-        else failed(new StoreError(body.toString('utf8')))
-      })
-    })
-    sent.on('timeout', () => sent.destroy(new StoreError('no answer')))
-    sent.on('error', lost)
-    sent.end()
-  })
+async function fromServer(folder: string, path: string): Promise<Buffer | undefined> {
+  const key = shownKey(keyOfPath(path))
+  const call = { verb: 'get', asked: { key, raw: true }, input: Readable.from([]), silentMs: PATIENCE.quietMs } as const
+  try {
+    return await askStore(folder, call, octetsOf)
+  } catch (error) {
+    if (error instanceof StoreError && error.message === noKey(key)) return undefined
+    throw error
+  }
 }

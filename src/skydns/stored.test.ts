@@ -58,7 +58,7 @@ describe('an object is read as Go reads it', () => {
     ['{}', {}],
     ['null', {}],
     ['{"Domain":"a.test","TTL":5}', { domain: 'a.test', ttl: 5 }],
-    ['{"domain":null,"nameservers":null}', {}],
+    ['{"domain":null,"nameservers":null,"other":null}', { nameservers: [] }],
     ['{"ttl":1,"ttl":2}', { ttl: 2 }],
     ['{"read_timeout":"2s"}', { readTimeout: 2000 }],
     ['{"read_timeout":0}', { readTimeout: 0 }],
@@ -71,7 +71,10 @@ describe('an object is read as Go reads it', () => {
       { notes: ['/skydns/config: nameserver has no effect: SkyDNS has no such key, did you mean nameservers?'] }
     ],
     ['{"__proto__":{"ttl":5}}', { notes: ['/skydns/config: __proto__ has no effect: SkyDNS has no such key'] }],
-    ['{"verbose":true}', { notes: ['/skydns/config: verbose has no effect: SkyDNS has no such key'] }]
+    ['{"verbose":true}', { notes: ['/skydns/config: verbose has no effect: SkyDNS has no such key, only the flag -verbose'] }],
+    ['{"path_prefix":"a"}', { notes: ['/skydns/config: path_prefix has no effect: SkyDNS has no such key, only the flag -path-prefix'] }],
+    ['{"addr":":53"}', { notes: ['/skydns/config: addr has no effect: SkyDNS has no such key, did you mean dns_addr?'] }],
+    ['{"colour":1}', { notes: ['/skydns/config: colour has no effect: SkyDNS has no such key'] }]
   ])('%s', (text, expected) => {
     expect(read(text)).toEqual(expected)
   })
@@ -92,7 +95,7 @@ describe('what is wrong is told', () => {
     ['{"nameservers":"192.0.2.1:53"}', /^nameservers: expected a list of texts, not "192.0.2.1:53"$/],
     ['{"nameservers":[1]}', /^nameservers: expected a list of texts, not \[1\]$/],
     ['{"no_rec":"true"}', /^no_rec: expected true or false, not "true"$/],
-    ['{"read_timeout":"2"}', /^read_timeout: expected a duration such as 2s or 500ms, at most 1h, not "2"$/],
+    ['{"read_timeout":"2"}', /^read_timeout: expected a duration such as 2s or 500ms, from 1ms to 1h, not "2"$/],
     ['{"read_timeout":-1}', /^read_timeout: expected a duration/],
     ['{"ttl":-1}', /^ttl: expected a whole number/]
   ])('%s', (text, problem) => {

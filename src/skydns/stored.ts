@@ -37,10 +37,10 @@ export function readStored(text: string, from: string): Stored | string {
   const spelled = new Map<SettingName, string>()
   const notes: string[] = []
   for (const [spelling, value] of Object.entries(object)) {
-    // Go takes keys in any case, and null for nothing said.
+    // Go takes keys in any case, and null for nothing said where no list is expected.
     const key = spelling.toLowerCase()
-    if (value === null) continue
     const name = KEYS.get(key)
+    if (value === null && (name === undefined || SPECS[name].kind !== 'list')) continue
     if (name === undefined) {
       notes.push(`${from}: ${shortened(spelling)} has no effect${Object.hasOwn(NO_EFFECT, key) ? `: ${NO_EFFECT[key]}` : hint(key)}`)
       continue
@@ -66,6 +66,8 @@ function shortened(key: string): string {
 }
 
 function hint(key: string): string {
-  const near = nearest(key, [...KEYS.keys()])
+  const spec = NAMES.map((name): Spec => SPECS[name]).find(({ flag }) => flag === key.replaceAll('_', '-'))
+  if (spec !== undefined && spec.keys === undefined) return `: SkyDNS has no such key, only the flag -${spec.flag}`
+  const near = spec?.keys?.[0] ?? nearest(key, [...KEYS.keys()])
   return `: SkyDNS has no such key${near === undefined ? '' : `, did you mean ${near}?`}`
 }

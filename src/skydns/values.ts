@@ -40,6 +40,8 @@ export function readJson(spec: Spec, value: unknown): Read {
     case 'text':
       return typeof value === 'string' ? { value } : { problem: `expected a text, not ${json(value)}` }
     case 'list':
+      // Go takes null for a list that is empty.
+      if (value === null) return { value: [] }
       return Array.isArray(value) && value.every((item) => typeof item === 'string')
         ? { value: (value as string[]).map((item) => item.trim()).filter((item) => item !== '') }
         : { problem: `expected a list of texts, not ${json(value)}` }
@@ -67,7 +69,7 @@ function inRange({ kind, least, most = Number.MAX_SAFE_INTEGER, zeroIsDefault }:
   const isFit = number !== undefined && number <= most && (isDuration ? number === 0 || number >= least! : number >= (least ?? -most))
   if (isFit) return { value: number }
   const range = isDuration
-    ? `a duration such as 2s or 500ms, at most ${shownDuration(most)}`
+    ? `a duration such as 2s or 500ms, from ${shownDuration(least!)} to ${shownDuration(most)}`
     : `a whole number, at most ${most}${zeroIsDefault ? '' : ', 0 for none'}`
   return { problem: `expected ${range}, not ${text}` }
 }

@@ -33,9 +33,9 @@ export const owners: readonly { packages: readonly string[]; place: RegExp }[] =
 /** What a file imports, exports from, or names in a type; those of types only count too. */
 export function importsOf({ path, text }: SourceFile): string[] {
   const found = parse(text, path)[0].flatMap((each) => ('specifier' in each && typeof each.specifier === 'string' ? [each.specifier] : []))
-  // The lexer does not look into types, where `import('…').Name` stands too.
-  const inTypes = [...text.matchAll(/\bimport\(\s*(['"])(.+?)\1\s*\)/g)].map((match) => match[2] ?? '')
-  return [...new Set([...found, ...inTypes])]
+  // The lexer does not look into types, where `import('…').Name` stands too, and knows no `require`.
+  const elsewhere = [...text.matchAll(/\b(?:import|require)\(\s*(['"])(.+?)\1\s*\)/g)].map((match) => match[2] ?? '')
+  return [...new Set([...found, ...elsewhere])]
 }
 
 /** A plugin sees the public interface, packages, and its own folder: never src, never another plugin. */

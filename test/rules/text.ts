@@ -52,6 +52,17 @@ export const linksLead: Rule = (files) => {
     )
 }
 
+/** A heading stands once on a page: links lead to it by its words. */
+export const headingsAreOnce: Rule = (files) =>
+  files
+    .filter(({ path }) => path.endsWith('.md'))
+    .flatMap(({ path, text }) => {
+      // In blocks of code the same sign begins comments.
+      const headings: readonly string[] = text.replaceAll(/^ *```.*\n[\s\S]*?^ *```/gm, '').match(/^#+ .*$/gm) ?? []
+      const again = headings.filter((heading, index) => headings.indexOf(heading) !== index)
+      return again.map((heading) => `${path}: has a second ${heading}`)
+    })
+
 /** What is exported is explained, in a sentence right before it: authors and colleagues read it in their editor. */
 export const exportsAreExplained: Rule = (files) =>
   files

@@ -2,7 +2,7 @@ import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { ListenerCounters, Slot } from '../slot.js'
-import { AF_INET6, IPPROTO_IPV6, IPV6_V6ONLY, SOCK_DGRAM_ALONE, SOCKADDR_IN6_OCTETS } from './layout.js'
+import { AF_INET6, IPPROTO_IPV6, IPV6_V6ONLY, SOCK_DGRAM_ALONE, SOCKADDR_IN6_OCTETS, SOL_SOCKET } from './layout.js'
 import { isBatchingKnown, type Libc, loadLibc } from './libc.js'
 import { openWith } from './open-batch.js'
 import { portAt, sockaddrOf } from './sockaddr.js'
@@ -17,6 +17,9 @@ function openDual(libc: Libc): { fd: number; port: number } {
   libc.getsockname(fd, name, new Uint8Array(Int32Array.of(SOCKADDR_IN6_OCTETS).buffer))
   return { fd, port: portAt(name, 0) }
 }
+
+/** Has the kernel tell of something else, which leaves no room for the address (with systemd, Timestamping=us). */
+const SO_TIMESTAMP = 29
 
 /** Tells the asker where it has asked, and who it is; at once, later, or of a slot that was kept. */
 function answer(slot: Slot): void {
@@ -68,5 +71,17 @@ describe.runIf(isBatchingKnown())('a socket that is bound to every address', asy
     await expect.poll(() => got.length).toBe(wanted.length)
     expect(got.sort()).toEqual(wanted.sort())
     expect(counters).toEqual({ received: wanted.length, unsent: 0, refusedConnections: 0 })
+  })
+
+  test('of which the kernel does not say what was asked answers all the same', async () => {
+    const counters: ListenerCounters = { received: 0, unsent: 0, refusedConnections: 0 }
+    const { fd, port } = openSocket(libc, '0.0.0.0', 0)
+    expect(libc.setsockopt(fd, SOL_SOCKET, SO_TIMESTAMP, new Uint8Array(Int32Array.of(1).buffer), 4)).toBe(0)
+    const listener = await open('0.0.0.0', port, answer, counters, '0.0.0.0', { fd, isOwn: true })
+    onTestFinished(() => listener.close(0))
+    const socket = await client('127.0.0.1')
+    const answered = once(socket, 'message')
+    socket.send('now', port, '127.0.0.1')
+    expect(String((await answered)[0])).toBe('0.0.0.0 127.0.0.1 now')
   })
 })

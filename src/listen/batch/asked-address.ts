@@ -2,12 +2,13 @@
 import { ipv4Text } from '../../message/address.js'
 import { unmapped } from '../addresses.js'
 import { BatchClient } from './batch-slot.js'
-import { CONTROL_AT, IPPROTO_IPV6, type MessageHeaders, NAME_AND_CONTROL_OCTETS } from './layout.js'
+import { CONTROL_AT, IP_PKTINFO, IPPROTO_IP, IPPROTO_IPV6, IPV6_PKTINFO, type MessageHeaders, NAME_AND_CONTROL_OCTETS } from './layout.js'
 import type { Libc } from './libc.js'
 import { ipv6At, isLinkLocal } from './sockaddr.js'
 
 /** Where the parts of a cmsghdr with a pktinfo are, counted from the sockaddr before it. */
 const LEVEL_AT = CONTROL_AT + 8
+const TYPE_AT = CONTROL_AT + 12
 const INFO_AT = CONTROL_AT + 16
 const IPV4_INTERFACE_AT = INFO_AT
 const IPV4_LOCAL_AT = INFO_AT + 4
@@ -20,9 +21,16 @@ export function readyControl(headers: MessageHeaders, index: number): void {
   const at = headers.nameAt(index)
   // The reply may go by another interface than the one that the question has come by, but for addresses of one interface alone.
   if (headers.controlLength(index) === 0) names[at + CONTROL_AT] = 0
-  else if (names[at + LEVEL_AT] !== IPPROTO_IPV6) names.fill(0, at + IPV4_INTERFACE_AT, at + IPV4_INTERFACE_AT + 4)
+  else if (isOf(names, at, IPPROTO_IP, IP_PKTINFO)) names.fill(0, at + IPV4_INTERFACE_AT, at + IPV4_INTERFACE_AT + 4)
+  // Whoever has bound the socket may have asked for something else, which the kernel does not take back.
+  else if (!isOf(names, at, IPPROTO_IPV6, IPV6_PKTINFO)) names[at + CONTROL_AT] = 0
   else if (!isLinkLocal(names, at + IPV6_LOCAL_AT)) names.fill(0, at + IPV6_INTERFACE_AT, at + IPV6_INTERFACE_AT + 4)
   headers.resetControl(index)
+}
+
+/** Whether the cmsghdr behind the sockaddr at `at` is of this kind. */
+function isOf(names: Uint8Array, at: number, level: number, type: number): boolean {
+  return names[at + LEVEL_AT] === level && names[at + TYPE_AT] === type
 }
 
 /** Puts our address that stands behind the sockaddr at `at` behind that of message `index`, which is to be sent. */

@@ -49,6 +49,7 @@ export const IP_PKTINFO = 8
 export const IPPROTO_IPV6 = 41
 export const IPV6_V6ONLY = 26
 export const IPV6_RECVPKTINFO = 49
+export const IPV6_PKTINFO = 50
 export const MSG_DONTWAIT = 0x40
 export const F_GETFD = 1
 export const F_SETFD = 2

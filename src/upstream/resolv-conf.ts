@@ -1,4 +1,4 @@
-import { type Upstream, upstreamAt } from 'skein/plugin'
+import { type Upstream, upstreamAt } from './address.js'
 
 /** What a file like /etc/resolv.conf says. */
 export interface ResolvConf {
