@@ -59,6 +59,19 @@ describe('the stub zones that stand in the store of `etcd`', () => {
     expect([await told(server, 'a.example. A'), cuts()]).toEqual(['REFUSED', []])
   })
 
+  test('are never the root, as a key without a leaf would have it', async () => {
+    const [fake, services] = [await stubServer(), new MemoryStore()]
+    services.put(key('example'), serviceOf(fake))
+    const server = await start(`${STUB}\n${ETCD}\nwhoami`, services)
+    expect(await Promise.all(['. A', 'a.example. A', 'a.test. A'].map((question) => told(server, question)))).toEqual([
+      'NOERROR',
+      'NOERROR',
+      'NOERROR'
+    ])
+    services.put(key('example', 'x'), serviceOf(fake))
+    expect(await told(server, 'a.example. A')).toBe(ASKED)
+  })
+
   test('are never the own domain', async () => {
     const [fake, services] = [await stubServer(), new MemoryStore()]
     for (const labels of [

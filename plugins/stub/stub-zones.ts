@@ -139,6 +139,8 @@ export class StubZones {
   #take(entry: Entry, above: number, zones: Map<string, readonly Upstream[]>): string | undefined {
     // The last label is a leaf that tells one server of a zone from another.
     if (entry.key.length === above) return 'is not below stub.dns'
+    // A leaf that was forgotten would make it the root, and hand every name outside to its server.
+    if (entry.key.length === above + 1) return 'names no zone: expected another label behind that of a zone, such as 1'
     const labels = entry.key.slice(above, -1).reverse()
     const spelled = nameOfLabels(labels)
     if (spelled === undefined) return 'has a key that is no name'

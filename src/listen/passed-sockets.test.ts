@@ -44,6 +44,7 @@ describe('what the environment says is read once, and is gone', () => {
   test.each([
     [{ LISTEN_PID: 'me', LISTEN_FDS: '2' }, 'LISTEN_PID is "me", expected a number'],
     [{ LISTEN_PID: '7', LISTEN_FDS: '-1' }, 'LISTEN_FDS is "-1", expected a number'],
+    [{ LISTEN_PID: '7', LISTEN_FDS: '9999999' }, 'LISTEN_FDS is 9999999, expected at most 65535'],
     [{ LISTEN_PID: '7', LISTEN_FDS: '2.5' }, 'LISTEN_FDS is "2.5", expected a number'],
     [{ LISTEN_PID: '7', LISTEN_FDS: '99999999999' }, 'LISTEN_FDS is "99999999999", expected a number']
   ])('%j is an error', (variables, message) => {

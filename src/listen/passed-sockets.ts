@@ -38,6 +38,8 @@ export interface PassedDescriptors {
 
 /** SD_LISTEN_FDS_START. */
 const FIRST = 3
+/** Far more than a service manager passes: a wrong number is told at once. */
+const MOST = 65_535
 const VARIABLES = ['LISTEN_PID', 'LISTEN_PIDFDID', 'LISTEN_FDS', 'LISTEN_FDNAMES']
 
 let passed: Promise<PassedSockets> | undefined
@@ -68,7 +70,9 @@ export function takeDescriptors(env: NodeJS.ProcessEnv, pid: number): PassedDesc
     return { list: [], warnings: [warning] }
   }
   const named = names.split(':')
-  const list = Array.from({ length: numberOf('LISTEN_FDS', count) }, (_, index) => ({ fd: FIRST + index, name: named[index] ?? '' }))
+  const length = numberOf('LISTEN_FDS', count)
+  if (length > MOST) throw new ConfigError(`LISTEN_FDS is ${length}, expected at most ${MOST}`)
+  const list = Array.from({ length }, (_, index) => ({ fd: FIRST + index, name: named[index] ?? '' }))
   return { list, warnings: [] }
 }
 

@@ -1,3 +1,4 @@
+import { oneLine } from '../message/one-line.js'
 import { shownPath } from '../store/key.js'
 
 /** One key of a dump of etcd. */
@@ -13,7 +14,15 @@ const MOST_SHOWN = 200
 
 /** A key in a message, on one line. */
 export function shownKey(path: Buffer): string {
-  const text = shownPath(path)
+  return cut(shownPath(path))
+}
+
+/** What a dump says in words, in a message, on one line. */
+export function shownText(text: string): string {
+  return cut(oneLine(text.slice(0, 2 * MOST_SHOWN)))
+}
+
+function cut(text: string): string {
   return text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text
 }
 

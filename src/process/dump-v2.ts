@@ -1,11 +1,13 @@
 /** What etcd's v2 API answers to `GET /v2/keys/PATH?recursive=true`, and `etcdctl -o json ls --recursive PATH` prints. */
-import { oneLine } from '../message/one-line.js'
 import { MAX_TTL } from '../store/lines.js'
 import { StoreError } from '../store/store.js'
-import { type DumpEntry, isObject } from './dump-entry.js'
+import { type DumpEntry, isObject, shownText } from './dump-entry.js'
 
 /** The names that one of its objects may begin with: whatever sorts its fields. */
 export const V2_FIELDS: readonly string[] = ['action', 'node', 'prevNode', 'errorCode', 'message', 'cause', 'index']
+
+/** How Go writes times. JavaScript reads many other texts as one. */
+const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/
 
 interface Place {
   readonly node: unknown
@@ -32,7 +34,7 @@ export function* entriesOfV2(dump: Record<string, unknown>, now: number): Genera
   const left: Place[] = [{ node: dump.node, above: undefined, ends: undefined }]
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
     const { node, above } = next
-    if (!isObject(node)) throw new StoreError(`a node in ${above ?? '/'}: expected an object`)
+    if (!isObject(node)) throw new StoreError(`a node in ${shownText(above ?? '/')}: expected an object`)
     const key = keyOf(node, above)
     const ends = sooner(next.ends, endOf(node, key, now))
     if (node.dir !== true) {
@@ -48,26 +50,26 @@ export function* entriesOfV2(dump: Record<string, unknown>, now: number): Genera
 
 function refusalOf({ errorCode, message, cause }: Record<string, unknown>): string {
   const words = [message, cause].filter((word) => typeof word === 'string' && word !== '').join(': ')
-  return `it has no keys: etcd answered with error ${oneLine(`${String(errorCode)} (${words})`)}`
+  return `it has no keys: etcd answered with error ${shownText(`${String(errorCode)} (${words})`)}`
 }
 
 function keyOf({ key, dir }: Record<string, unknown>, above: string | undefined): string {
   // The root has none.
   if (above === undefined && dir === true && (key === undefined || key === '')) return '/'
   if (typeof key === 'string' && key !== '') return key
-  throw new StoreError(`${above === undefined ? 'the node' : `a node in ${oneLine(above)}`}: expected "key", a path such as "/a/b"`)
+  throw new StoreError(`${above === undefined ? 'the node' : `a node in ${shownText(above)}`}: expected "key", a path such as "/a/b"`)
 }
 
 function octetsOf({ value, nodes }: Record<string, unknown>, key: string): Buffer {
   if (typeof value === 'string' && (nodes ?? undefined) === undefined) return Buffer.from(value)
-  throw new StoreError(`the node ${oneLine(key)}: expected "value", a text, or "dir":true`)
+  throw new StoreError(`the node ${shownText(key)}: expected "value", a text, or "dir":true`)
 }
 
 function nodesOf({ nodes, value }: Record<string, unknown>, key: string): readonly unknown[] {
   const list = nodes ?? []
-  if (!Array.isArray(list)) throw new StoreError(`the directory ${oneLine(key)}: expected "nodes" as a list`)
+  if (!Array.isArray(list)) throw new StoreError(`the directory ${shownText(key)}: expected "nodes" as a list`)
   // etcdctl writes an empty one to directories.
-  if ((value ?? '') !== '') throw new StoreError(`the directory ${oneLine(key)}: expected no "value"`)
+  if ((value ?? '') !== '') throw new StoreError(`the directory ${shownText(key)}: expected no "value"`)
   return list
 }
 
@@ -76,7 +78,7 @@ function refuseFlat({ nodes }: Directory): void {
   const directories = nodes.filter((node) => isObject(node) && node.dir === true) as Record<string, unknown>[]
   const isEmpty = ({ nodes }: Record<string, unknown>): boolean => !Array.isArray(nodes) || nodes.length === 0
   if (directories.length === 0 || !directories.every(isEmpty)) return
-  const first = `the directory ${oneLine(String(directories[0]!.key))}`
+  const first = `the directory ${shownText(String(directories[0]!.key))}`
   const all =
     directories.length === 1
       ? `${first} has nothing in it`
@@ -87,13 +89,13 @@ function refuseFlat({ nodes }: Directory): void {
 /** When a node ends by the clock of etcd: a dump may be old. */
 function endOf({ expiration, ttl }: Record<string, unknown>, key: string, now: number): number | undefined {
   if ((expiration ?? undefined) !== undefined) {
-    const end = typeof expiration === 'string' ? Date.parse(expiration) : Number.NaN
-    if (Number.isNaN(end)) throw new StoreError(`the node ${oneLine(key)}: expected "expiration" as a time such as 2026-01-31T12:00:00Z`)
+    const end = typeof expiration === 'string' && RFC_3339.test(expiration) ? Date.parse(expiration) : Number.NaN
+    if (Number.isNaN(end)) throw new StoreError(`the node ${shownText(key)}: expected "expiration" as a time such as 2026-01-31T12:00:00Z`)
     return end
   }
   if ((ttl ?? undefined) === undefined) return undefined
   if (Number.isSafeInteger(ttl) && (ttl as number) > 0 && (ttl as number) <= MAX_TTL) return now + (ttl as number) * 1000
-  throw new StoreError(`the node ${oneLine(key)}: expected "ttl" in whole seconds, at least 1`)
+  throw new StoreError(`the node ${shownText(key)}: expected "ttl" in whole seconds, at least 1`)
 }
 
 function sooner(one: number | undefined, other: number | undefined): number | undefined {

@@ -1,8 +1,7 @@
 /** What `etcdctl get --prefix KEY -w json` prints, and the JSON gateway of etcd answers to `/v3/kv/range`. */
-import { oneLine } from '../message/one-line.js'
 import { readBase64 } from '../store/lines.js'
 import { StoreError } from '../store/store.js'
-import { type DumpEntry, isObject, shownKey } from './dump-entry.js'
+import { type DumpEntry, isObject, shownKey, shownText } from './dump-entry.js'
 
 /** The names that one of its objects may begin with: whatever sorts its fields. */
 export const V3_FIELDS: readonly string[] = ['header', 'kvs', 'more', 'count']
@@ -12,12 +11,12 @@ export const V3_ERROR_FIELDS: readonly string[] = ['error', 'code']
 
 /** All keys in an object of a dump. Throws StoreError where it is none, and where it lacks keys or values that etcd has. */
 export function* entriesOfV3(dump: Record<string, unknown>): Generator<DumpEntry> {
-  if (typeof dump.error === 'string') throw new StoreError(`it has no keys: etcd answered with an error (${oneLine(dump.error)})`)
+  if (typeof dump.error === 'string') throw new StoreError(`it has no keys: etcd answered with an error (${shownText(dump.error)})`)
   // An answer to something else has a header too, and no keys.
   const other = Object.keys(dump).find((name) => !V3_FIELDS.includes(name))
   if (other !== undefined)
     throw new StoreError(
-      `expected the fields ${V3_FIELDS.join(', ')}, as \`etcdctl get --prefix KEY -w json\` prints them, not ${JSON.stringify(other)}`
+      `expected the fields ${V3_FIELDS.join(', ')}, as \`etcdctl get --prefix KEY -w json\` prints them, not ${JSON.stringify(shownText(other))}`
     )
   const kvs = dump.kvs ?? []
   if (!Array.isArray(kvs)) throw new StoreError('kvs: expected a list of keys')

@@ -260,6 +260,22 @@ const wrong: readonly (readonly [name: string, text: string | Buffer, message: s
     'the directory /a: expected "nodes" as a list'
   ],
   [
+    'an expiration that JavaScript alone takes for a time',
+    v2('{"key":"/a","value":"1","expiration":"1"}'),
+    'the node /a: expected "expiration" as a time such as 2026-01-31T12:00:00Z'
+  ],
+  [
+    'an endless key',
+    v2(`{"key":"/${'a'.repeat(1000)}","value":1}`),
+    `the node /${'a'.repeat(199)}…: expected "value", a text, or "dir":true`
+  ],
+  [
+    'an endless error',
+    `{"errorCode":1,"message":"${'a'.repeat(1000)}"}`,
+    `it has no keys: etcd answered with error 1 (${'a'.repeat(197)}…`
+  ],
+  ['an endless error of v3', `{"error":"${'a'.repeat(1000)}"}`, `it has no keys: etcd answered with an error (${'a'.repeat(200)}…)`],
+  [
     'an expiration that is no time',
     v2('{"key":"/a","value":"1","expiration":"soon"}'),
     'the node /a: expected "expiration" as a time such as 2026-01-31T12:00:00Z'

@@ -75,6 +75,8 @@ describe('a setting becomes a line', () => {
     [['-machines=http://[::1],http://[::1]:2379/'], {}, ['endpoint http://[::1]:80 http://[::1]:2379/']],
     [['-machines=http://u:p@a,http://a/b'], {}, ['endpoint http://u:p@a http://a/b']],
     [['-etcd3', '-machines=http://a'], {}, ['endpoint http://a', 'version 3']],
+    // Their like is for `etcd` to refuse, which would not see what is taken off here.
+    [['-machines=http://u:p@a,http://a?b,http://a#b'], {}, ['endpoint http://u:p@a http://a?b "http://a#b"']],
     [['-embedded=data'], {}, [`store ${resolve('data')}`]],
     [['-embedded=/d', '-api=off'], {}, ['store /d', 'api off']],
     [['-path-prefix=/a/b/'], {}, ['path /a/b']],
@@ -208,8 +210,21 @@ describe('what is wrong names who has said it', () => {
     [['-local=a b'], {}, '-local: expected a name without white space, not "a b"'],
     [[], { stored: { hostmaster: 'a@b.test\n' } }, '/skydns/config: expected a name without white space, not "a@b.test\\n"'],
     [['-username={$USER}'], {}, '-username: a Corefile cannot hold what is said here, expected no {$ or {% and no backslash at the end'],
-    [['-username=u', '-password=a b\\'], {}, '-username, -password: a Corefile cannot hold what is said here']
+    [['-username=u', '-password=a b\\'], {}, '-username, -password: a Corefile cannot hold what is said here'],
+    [[], { stored: { dns_addr: 'x'.repeat(100) } }, `/skydns/config: ${address} "${'x'.repeat(60)}…"`],
+    [[], { stored: { nameservers: ['x'.repeat(100)] } }, `/skydns/config: name servers: ${address} "${'x'.repeat(60)}…"`]
   ])('%j %j', (argv, asked, problem) => {
     expect(() => made(argv, asked)).toThrow(problem)
   })
+})
+
+test('whoever has said a line is known behind words of several lines', () => {
+  const settings = settle(
+    givenBy(readFlags(['-username=a\nb\nc', '-path-prefix=l', '-nameservers=192.0.2.1:53']).flags, {}, () => {}),
+    new Map()
+  )
+  const [block] = corefileOf(settings, MACHINE).blocks
+  const named = block!.directives.flatMap((directive) => [directive, ...directive.options])
+  const sayers = ['credentials', 'path', 'forward'].map((name) => named.find((each) => each.name === name)?.at.file)
+  expect(sayers).toEqual(['skydns (-username)', 'skydns (-path-prefix)', 'skydns (-nameservers)'])
 })

@@ -1,7 +1,7 @@
 /** SkyDNS's settings as a Corefile of the ordinary plugins. */
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
-import { ConfigError } from '../corefile/directive.js'
+import { ConfigError, shown } from '../corefile/directive.js'
 import type { ServerBlock } from '../corefile/parser.js'
 import { shownDuration } from '../corefile/value.js'
 import { withoutBrackets } from '../corefile/zone.js'
@@ -193,9 +193,9 @@ function* store(settings: Settings, notes: string[]): Generator<Line> {
 /** SkyDNS's client of version 2 goes to HTTP's own port where the URL names none. */
 function withPort(text: string): string {
   if (!/^https?:\/\//i.test(text) || /:\d+\/?$/.test(text) || !URL.canParse(text)) return text
-  const { protocol, hostname, pathname, username } = new URL(text)
-  // What else stands there is for `etcd` to refuse.
-  return pathname === '/' && username === '' ? `${protocol}//${hostname}:${protocol === 'https:' ? 443 : 80}` : text
+  const { protocol, username, password, hostname, pathname, search, hash } = new URL(text)
+  // What else stands in it is refused, and not lost.
+  return `${username}${password}${pathname}${search}${hash}` === '/' ? `${protocol}//${hostname}:${protocol === 'https:' ? 443 : 80}` : text
 }
 
 function forwarding(settings: Settings, { resolvConf }: Machine, notes: string[]): Line {
@@ -222,8 +222,7 @@ function forwarding(settings: Settings, { resolvConf }: Machine, notes: string[]
 function checkNameserver(text: string, from: string): void {
   if (from.includes('/') && upstreamAt(withoutBrackets(text)) !== undefined) return
   const place = placeOf(text)
-  const problem =
-    typeof place === 'string' ? place : text.startsWith(':') ? `expected an address too, not ${JSON.stringify(text)}` : undefined
+  const problem = typeof place === 'string' ? place : text.startsWith(':') ? `expected an address too, not ${shown(text)}` : undefined
   if (problem !== undefined) throw new ConfigError(`${from}: name servers: ${problem}`)
 }
 
@@ -266,8 +265,8 @@ function placeOf(text: string): Place | string {
   const address = withoutBrackets(host)
   const isWhole = isIP(address) === 4 ? host === address : isIP(address) === 6 && host !== address
   if ((host !== '' && !isWhole) || !text.includes(':'))
-    return `expected an address and a port such as 127.0.0.1:53 or [::1]:53, not ${JSON.stringify(text)}${isIP(text) === 0 ? '' : `: its port is missing`}`
-  if (!isPort(port) || Number(port) === 0) return `expected a port from 1 to 65535, as in 127.0.0.1:53, not ${JSON.stringify(text)}`
+    return `expected an address and a port such as 127.0.0.1:53 or [::1]:53, not ${shown(text)}${isIP(text) === 0 ? '' : `: its port is missing`}`
+  if (!isPort(port) || Number(port) === 0) return `expected a port from 1 to 65535, as in 127.0.0.1:53, not ${shown(text)}`
   // As Go has it: a wildcard of either family is for both.
   const isDual = host === '' || isWildcard(address)
   return { address: isDual ? '::' : address, port: Number(port), isDual }

@@ -43,8 +43,10 @@ function textOf(blocks: readonly Line[]): { text: string; origins: string[] } {
   const add = (line: Line, depth: number): void => {
     const { words, block } = line
     const indent = '  '.repeat(depth)
-    text += `${indent}${words.map((word) => shownWord(word)).join(' ')}${block === undefined ? '' : ' {'}\n`
-    origins.push(depth === 0 ? '' : sayers(line).join(', '))
+    const written = words.map((word) => shownWord(word)).join(' ')
+    text += `${indent}${written}${block === undefined ? '' : ' {'}\n`
+    // A word in quotes may go on for several.
+    for (const _ of written.split('\n')) origins.push(depth === 0 ? '' : sayers(line).join(', '))
     for (const each of block ?? []) add(each, depth + 1)
     if (block === undefined) return
     text += `${indent}}\n`

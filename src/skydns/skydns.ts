@@ -30,6 +30,8 @@ export type SkydnsConfiguration = Configuration & { readonly text: string }
 
 /** What its messages and its control socket call the configuration. */
 const NAME = 'skydns'
+/** Characters of a value in the log: as many as a name has, and as a list of members may have. */
+const MOST_SHOWN = 1000
 const NOTHING: Said = new Map()
 
 /** The settings that this process was started with. Throws UsageError. */
@@ -107,6 +109,11 @@ function labelOf({ flag, keys, variable }: Spec): string {
 function shownValue({ kind, secret }: Spec, value: unknown): string {
   if (secret) return 'given'
   if (kind === 'duration') return shownDuration(value as number)
-  if (kind === 'list') return (value as readonly string[]).join(',') || 'those of /etc/resolv.conf'
-  return value === '' ? 'none' : String(value)
+  // A URL may have a password, which is refused where it would be used.
+  if (kind === 'list') return cut((value as readonly string[]).join(',').replace(/\/\/[^/,]*@/g, '//…@')) || 'those of /etc/resolv.conf'
+  return value === '' ? 'none' : cut(String(value))
+}
+
+function cut(text: string): string {
+  return text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text
 }

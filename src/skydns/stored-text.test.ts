@@ -1,7 +1,11 @@
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createSilent, type Server, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { lockFolder } from '../store/lock.js'
 import { storeAlone } from './corefile.js'
 import { givenBy, readFlags } from './given.js'
 import { settle } from './settings.js'
@@ -35,7 +39,11 @@ async function silent(): Promise<{ readonly url: string; readonly asked: Promise
 }
 
 function read(...members: string[]): ReturnType<typeof storedText> {
-  const given = givenBy(readFlags([`-machines=${members.join()}`]).flags, {}, () => {})
+  return readBy(`-machines=${members.join()}`)
+}
+
+function readBy(flag: string): ReturnType<typeof storedText> {
+  const given = givenBy(readFlags([flag]).flags, {}, () => {})
   return storedText(storeAlone(settle(given, new Map())), '/skydns/config')
 }
 
@@ -62,4 +70,17 @@ test('where no member can be reached it is told of each', async () => {
 test('no key is no failure', async () => {
   const server = createServer((_request, response) => void response.setHeaders(OF_ETCD).writeHead(404).end(NOTHING))
   expect(await read(await listening(server))).toEqual({ absent: true })
+})
+
+test('a server that ends amid its answer is told, and not waited for', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'skein-stored-'))
+  const lock = await lockFolder(folder)
+  onTestFinished(async () => {
+    await lock.release()
+    rmSync(folder, { recursive: true })
+  })
+  lock.server.on('connection', (socket) =>
+    socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{', () => socket.destroy()))
+  )
+  expect(await readBy(`-embedded=${folder}`)).toEqual({ failed: expect.stringMatching(`^the server of ${folder} does not answer: `) })
 })

@@ -70,6 +70,7 @@ describe('an object is read as Go reads it', () => {
       '{"nameserver":["192.0.2.1:53"]}',
       { notes: ['/skydns/config: nameserver has no effect: SkyDNS has no such key, did you mean nameservers?'] }
     ],
+    ['{"__proto__":{"ttl":5}}', { notes: ['/skydns/config: __proto__ has no effect: SkyDNS has no such key'] }],
     ['{"verbose":true}', { notes: ['/skydns/config: verbose has no effect: SkyDNS has no such key, only the flag -verbose'] }],
     ['{"path_prefix":"a"}', { notes: ['/skydns/config: path_prefix has no effect: SkyDNS has no such key, only the flag -path-prefix'] }],
     ['{"addr":":53"}', { notes: ['/skydns/config: addr has no effect: SkyDNS has no such key, did you mean dns_addr?'] }],
@@ -87,6 +88,7 @@ describe('what is wrong is told', () => {
     ['60', /^expected a JSON object, not "60"$/],
     ['{"domain":1}', /^domain: expected a text, not 1$/],
     ['{"ttl":"60"}', /^ttl: expected a whole number, at most 2147483647, not "60"$/],
+    ['{"ttl":1e999}', /^ttl: expected a whole number, at most 2147483647, not a number that large$/],
     ['{"ttl":1.5}', /^ttl: expected a whole number, at most 2147483647, not 1.5$/],
     ['{"priority":70000}', /^priority: expected a whole number, at most 65535, not 70000$/],
     ['{"ttl":4294967295}', /^ttl: expected a whole number, at most 2147483647, not 4294967295$/],
@@ -98,5 +100,12 @@ describe('what is wrong is told', () => {
     ['{"ttl":-1}', /^ttl: expected a whole number/]
   ])('%s', (text, problem) => {
     expect(read(text)).toMatch(problem)
+  })
+})
+
+test('an object or a key that is too long makes no line as long', () => {
+  expect(read(`{"domain":"${'x'.repeat(1 << 20)}"}`)).toBe('expected at most 1048576 octets, not 1048589')
+  expect(read(`{"${'x'.repeat(100_000)}":1}`)).toEqual({
+    notes: [`/skydns/config: ${'x'.repeat(60)}… has no effect: SkyDNS has no such key`]
   })
 })

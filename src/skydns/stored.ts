@@ -1,5 +1,6 @@
 /** The object in the store that SkyDNS reads its settings from. */
 import { nearest, shown } from '../corefile/directive.js'
+import { MAX_VALUE_OCTETS } from '../store/limits.js'
 import { type Given, NAMES, type Said, type SettingName, SPECS, type Spec } from './settings.js'
 import { readJson } from './values.js'
 
@@ -14,12 +15,15 @@ const NO_EFFECT: Readonly<Record<string, string>> = {
   etcd3: 'how etcd is read is decided before it is: by -etcd3',
   version: 'the version is told by -version'
 }
+const MOST_SHOWN = 60
 const KEYS: ReadonlyMap<string, SettingName> = new Map(
   NAMES.flatMap((name) => ((SPECS[name] as Spec).keys ?? []).map((key) => [key, name] as const))
 )
 
 /** Reads the object; `from` is what the place is called. Gives what is wrong with it where it is none, in words. */
 export function readStored(text: string, from: string): Stored | string {
+  // As the embedded store has it; an etcd may hold more.
+  if (text.length > MAX_VALUE_OCTETS) return `expected at most ${MAX_VALUE_OCTETS} octets, not ${text.length}`
   let object: unknown
   try {
     object = JSON.parse(text)
@@ -38,7 +42,7 @@ export function readStored(text: string, from: string): Stored | string {
     const name = KEYS.get(key)
     if (value === null && (name === undefined || SPECS[name].kind !== 'list')) continue
     if (name === undefined) {
-      notes.push(`${from}: ${spelling} has no effect${Object.hasOwn(NO_EFFECT, key) ? `: ${NO_EFFECT[key]}` : hint(key)}`)
+      notes.push(`${from}: ${shortened(spelling)} has no effect${Object.hasOwn(NO_EFFECT, key) ? `: ${NO_EFFECT[key]}` : hint(key)}`)
       continue
     }
     const read = readJson(SPECS[name], value)
@@ -54,6 +58,11 @@ export function readStored(text: string, from: string): Stored | string {
     said.set(name, { value: read.value, from })
   }
   return { said, notes }
+}
+
+/** A key without end would be a line without end. */
+function shortened(key: string): string {
+  return key.length > MOST_SHOWN ? `${key.slice(0, MOST_SHOWN)}…` : key
 }
 
 function hint(key: string): string {

@@ -75,5 +75,7 @@ function inRange({ kind, least, most = Number.MAX_SAFE_INTEGER, zeroIsDefault }:
 }
 
 function json(value: unknown): string {
+  // As 1e999 is.
+  if (typeof value === 'number' && !Number.isFinite(value)) return 'a number that large'
   return shown(JSON.stringify(value)).slice(1, -1).replaceAll('\\"', '"')
 }
