@@ -1,6 +1,6 @@
 /** `skein skydns` as operators of SkyDNS start it: what it says, what wins, and what is wrong. */
 import { mkdirSync, symlinkSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { type Answer, readAnswer, requestOctets } from 'skein/testing'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
@@ -189,6 +189,25 @@ describe('where etcd is away', () => {
     } finally {
       silent.close()
     }
+  })
+})
+
+describe('while etcd is silent', () => {
+  test('signals are heeded: there is nothing to reload, and a stop ends the start', async () => {
+    const silent = createServer()
+    const asked = new Promise<Socket>((resolve) => silent.once('connection', resolve))
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+    const { port } = silent.address() as AddressInfo
+    const server = await startProcess(process.execPath, [MAIN, 'skydns', `-machines=http://127.0.0.1:${port}`], { cwd: place() })
+    running.push(server)
+    const socket = await asked
+    process.kill(server.pid, 'SIGHUP')
+    await server.prints(/not started yet: there is nothing to reload\n/)
+    process.kill(server.pid, 'SIGTERM')
+    await server.prints(/SIGTERM: shutting down before the start was over\n/)
+    expect(await server.ended).toBe(0)
+    socket.destroy()
+    silent.close()
   })
 })
 

@@ -20,6 +20,7 @@ export function askStore<T>(folder: string, call: StoreCall, take: (printed: Inc
   const { verb, asked, input, silentMs = 0 } = call
   return new Promise((done, failed) => {
     const path = `/kv/${verb}?arguments=${encodeURIComponent(JSON.stringify(asked))}`
+    const lost = ({ message }: Error): StoreError => new StoreError(`the server of ${folder} does not answer: ${message}`)
     let answered = false
     const request = httpRequest({ socketPath: controlPath(folder), method: 'POST', path, timeout: silentMs }, (response) => {
       answered = true
@@ -27,12 +28,11 @@ export function askStore<T>(folder: string, call: StoreCall, take: (printed: Inc
         if (response.statusCode === 200) return take(response)
         throw new StoreError((await octetsOf(response)).toString('utf8'))
       }
-      receive().then(done, (error: NodeJS.ErrnoException) =>
-        failed(error.code === 'ECONNRESET' ? new StoreError(`the server of ${folder} has ended amid its answer`) : error)
-      )
+      // It may end amid its answer.
+      receive().then(done, (error: Error) => failed(error === response.errored ? lost(error) : error))
     })
     request.on('timeout', () => request.destroy(new Error(`nothing within ${silentMs} ms`)))
-    request.on('error', (error) => failed(new StoreError(`the server of ${folder} does not answer: ${error.message}`)))
+    request.on('error', (error) => failed(lost(error)))
     // A server that refuses early stops reading: what it says counts then.
     pipeline(input, request).catch((error: Error) => answered || failed(error))
   })

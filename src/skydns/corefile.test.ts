@@ -73,9 +73,10 @@ describe('a setting becomes a line', () => {
     [['-machines=http://a:1,http://b:2'], {}, ['endpoint http://a:1 http://b:2', 'version 2']],
     [['-machines=http://a,https://b/'], {}, ['endpoint http://a:80 https://b:443']],
     [['-machines=http://[::1],http://[::1]:2379/'], {}, ['endpoint http://[::1]:80 http://[::1]:2379/']],
+    [['-machines=http://u:p@a,http://a/b'], {}, ['endpoint http://u:p@a http://a/b']],
     [['-etcd3', '-machines=http://a'], {}, ['endpoint http://a', 'version 3']],
     // Their like is for `etcd` to refuse, which would not see what is taken off here.
-    [['-machines=http://u:p@a,http://a/b,http://a?b,http://a#b'], {}, ['endpoint http://u:p@a http://a/b http://a?b "http://a#b"']],
+    [['-machines=http://u:p@a,http://a?b,http://a#b'], {}, ['endpoint http://u:p@a http://a?b "http://a#b"']],
     [['-embedded=data'], {}, [`store ${resolve('data')}`]],
     [['-embedded=/d', '-api=off'], {}, ['store /d', 'api off']],
     [['-path-prefix=/a/b/'], {}, ['path /a/b']],
@@ -219,11 +220,11 @@ describe('what is wrong names who has said it', () => {
 
 test('whoever has said a line is known behind words of several lines', () => {
   const settings = settle(
-    givenBy(readFlags(['-username=a\nb\nc', '-local=l.test', '-nameservers=192.0.2.1:53']).flags, {}, () => {}),
+    givenBy(readFlags(['-username=a\nb\nc', '-path-prefix=l', '-nameservers=192.0.2.1:53']).flags, {}, () => {}),
     new Map()
   )
   const [block] = corefileOf(settings, MACHINE).blocks
   const named = block!.directives.flatMap((directive) => [directive, ...directive.options])
-  const sayers = ['credentials', 'local', 'forward'].map((name) => named.find((each) => each.name === name)?.at.file)
-  expect(sayers).toEqual(['skydns (-username)', 'skydns (-local)', 'skydns (-nameservers)'])
+  const sayers = ['credentials', 'path', 'forward'].map((name) => named.find((each) => each.name === name)?.at.file)
+  expect(sayers).toEqual(['skydns (-username)', 'skydns (-path-prefix)', 'skydns (-nameservers)'])
 })

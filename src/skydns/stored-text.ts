@@ -6,6 +6,7 @@ import { thrownText } from '../message/one-line.js'
 import { askStore, octetsOf } from '../process/kv-client.js'
 import { storesSetUp } from '../process/kv-setup.js'
 import { noKey } from '../process/kv-verbs.js'
+import type { EtcdClient } from '../store/etcd/client.js'
 import { loadClient } from '../store/etcd/load-client.js'
 import type { EtcdSource } from '../store/etcd/source.js'
 import { keyOfPath, shownKey } from '../store/key.js'
@@ -33,9 +34,11 @@ export async function storedText(blocks: readonly ServerBlock[], path: string): 
 /** From the member that answers first: one that does not must not hold up the start. */
 async function fromEtcd(source: EtcdSource, path: string): Promise<Buffer | undefined> {
   const make = await loadClient(source.version)
-  const clients = source.endpoints.map((endpoint) => ({ endpoint, client: make(source, endpoint, PATIENCE) }))
-  const asked = clients.map(async ({ endpoint, client }) => {
+  const clients: EtcdClient[] = []
+  const asked = source.endpoints.map(async (endpoint) => {
     try {
+      const client = make(source, endpoint, PATIENCE)
+      clients.push(client)
       return await client.get(Buffer.from(path))
     } catch (error) {
       throw new StoreError(`${endpoint}: ${thrownText(error)}`, { cause: error })
@@ -46,7 +49,7 @@ async function fromEtcd(source: EtcdSource, path: string): Promise<Buffer | unde
   } catch (error) {
     throw new StoreError((error as AggregateError).errors.map(thrownText).join('; '), { cause: error })
   } finally {
-    for (const { client } of clients) client.close()
+    for (const client of clients) client.close()
   }
 }
 
