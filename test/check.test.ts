@@ -98,7 +98,6 @@ describe('skein check', { concurrent: true, timeout: 60_000 }, () => {
       ['zone lab.test 127.0.0.1:54', 'Corefile:9'],
       ['store', 'Corefile:10'],
       ['DIR data', 'default'],
-      ['path /skydns', 'default'],
       ['chaos', 'Corefile:12'],
       ['hostname localhost', 'default'],
       ['etcd skydns.test', 'etcd.conf:1'],

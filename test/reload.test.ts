@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { configurationHash, Reloader } from '../src/process/reload.js'
 import type { ProcessStores } from '../src/process/stores.js'
 import { readAnswer, requestOctets } from '../src/testing.js'
@@ -202,9 +202,16 @@ describe('the directive reload', () => {
     const all = await started(first, await freePort())
     const reloader = new Reloader(all.server, read(first), () => read(files.text), all.services)
     onTestFinished(() => reloader.stop())
+    const { clock, log } = all.services
+    const ends = (): number => log.lines.filter((line) => /Reloading complete|Reload failed/.test(line)).length
     const look = async (): Promise<void> => {
-      all.services.clock.advance(10_000)
-      await new Promise((done) => setTimeout(done, 60))
+      const [before, after] = [ends(), vi.spyOn(clock, 'after')]
+      clock.advance(10_000)
+      // It is over with the next one, or with a reload after which there is none.
+      for (const deadline = Date.now() + 2000; after.mock.calls.length === 0 && ends() === before && Date.now() < deadline; )
+        await new Promise((done) => setTimeout(done, 5))
+      await new Promise((done) => setTimeout(done, 30))
+      after.mockRestore()
     }
     return { ...all, files, reloader, look }
   }
@@ -219,7 +226,9 @@ describe('the directive reload', () => {
     files.text = block('.', 'says three')
     await look()
     files.text = block('.', 'says four')
-    await look()
+    // Nothing is looked at any more.
+    services.clock.advance(10_000)
+    await new Promise((done) => setTimeout(done, 60))
     expect(await ask('x. TXT')).toBe('three')
   })
 

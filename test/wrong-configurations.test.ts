@@ -191,7 +191,13 @@ test.each<[corefile: string, toml: string, line: number, tomlLine: number, probl
     6,
     'etcd: api: expected ADDRESS:PORT, unix:PATH or off, not "4001"'
   ],
-  ['. {\n  stub\n}\n', '[[server]]\nkeys = "."\nstub = true\n', 2, 3, 'stub: expected `store [DIR]`, or a zone: `zone ZONE ADDRESS…`'],
+  [
+    '. {\n  stub\n}\n',
+    '[[server]]\nkeys = "."\nstub = true\n',
+    2,
+    3,
+    'stub: expected `store [DIR]`, `etcd`, or a zone: `zone ZONE ADDRESS…`'
+  ],
   [
     '. {\n  stub {\n  zone a x.y\n  }\n}\n',
     '[[server]]\nkeys = "."\n[server.stub]\nzone=["a","x.y"]\n',
