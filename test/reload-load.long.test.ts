@@ -191,9 +191,9 @@ describe.each(['batch', 'dgram'])('the system calls of a server that ends under 
     await sleep(200)
     const text = readFileSync(calls, 'utf8')
     const results = (call: string): number[] =>
-      [...text.matchAll(new RegExp(`^${call}\\(.* = ([1-9]\\d*)$`, 'gm'))].map(([, result]) => Number(result))
+      [...text.matchAll(new RegExp(`^${call}\\((?!.*AF_NETLINK).* = ([1-9]\\d*)$`, 'gm'))].map(([, result]) => Number(result))
     const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)
-    // A call for many gives how many datagrams it moved, one for one its octets.
+    // A call for many gives how many datagrams it moved, one for one its octets. The machine's addresses come by netlink.
     const received = driver === 'batch' ? sum(results('recvmmsg')) : results('recvmsg').length
     const sent = driver === 'batch' ? sum(results('sendmmsg')) : results('sendmsg').length
     expect(received).toBeGreaterThan(200)

@@ -3,13 +3,10 @@ import { shownAddress } from '../query.js'
 
 /** Every address of this machine that can be listened on; link-local ones carry their interface (RFC 4007 §11). */
 export function localAddresses(): string[] {
+  const all = Object.entries(networkInterfaces())
+  const named = all.flatMap(([name, list = []]) => list.map(({ address, scopeid }) => (scopeid ? `${address}%${name}` : address)))
   // Two interfaces may have the same one.
-  return [...new Set(Object.keys(networkInterfaces()).flatMap(interfaceAddresses))]
-}
-
-/** The addresses of one network interface, none where there is no such interface. */
-function interfaceAddresses(name: string): string[] {
-  return (networkInterfaces()[name] ?? []).map(({ address, scopeid }) => (scopeid ? `${address}%${name}` : address))
+  return [...new Set(named)]
 }
 
 /** Whether an address stands for all addresses of its family. */

@@ -170,7 +170,12 @@ export class Listeners {
   }
 
   #wantedBy(endpoints: readonly Endpoint[]): Wanted[] {
-    const local = (this.#options.localAddresses ?? localAddresses)()
+    let found: readonly string[] | undefined
+    // The same for both families.
+    const local = (): readonly string[] => {
+      found ??= (this.#options.localAddresses ?? localAddresses)()
+      return found
+    }
     return wantedBy(endpoints, { local, passed: this.#passed, portOf: (endpoint) => this.#portOf(endpoint) })
   }
 

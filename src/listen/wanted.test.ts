@@ -22,7 +22,7 @@ function endpointOf(address: string, port = 53): Endpoint & { heard: string[] } 
 /** What is wanted: `transport address`, with `passed` behind it, and the address of the endpoint where that is another. */
 function wantedText(addresses: readonly string[], passed: readonly string[], port = 53): string[] {
   const endpoints = addresses.map((address) => endpointOf(address, port))
-  const known = { passed: passedOf(passed), local: LOCAL, portOf: (endpoint: Endpoint) => endpoint.port }
+  const known = { passed: passedOf(passed), local: () => LOCAL, portOf: (endpoint: Endpoint) => endpoint.port }
   return wantedBy(endpoints, known).map(({ endpoint, address, transport, passed: socket }) =>
     [transport, address, ...(socket ? ['passed'] : []), ...(endpoint.address === address ? [] : ['for', endpoint.address])].join(' ')
   )
@@ -90,7 +90,7 @@ test.each([
 
 test('each family of a socket of both is answered by its own endpoint', () => {
   const [v4, v6] = [endpointOf('0.0.0.0'), endpointOf('::')]
-  const [wanted] = wantedBy([v4, v6], { passed: passedOf(['udp dual']), local: LOCAL, portOf: ({ port }) => port })
+  const [wanted] = wantedBy([v4, v6], { passed: passedOf(['udp dual']), local: () => LOCAL, portOf: ({ port }) => port })
   for (const address of ['192.0.2.7', '2001:db8::7']) wanted!.endpoint.receive({ client: { address } } as Slot)
   expect([v4.heard, v6.heard]).toEqual([['192.0.2.7'], ['2001:db8::7']])
 })

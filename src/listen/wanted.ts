@@ -19,8 +19,8 @@ export interface Wanted {
 /** What is known besides the endpoints. */
 export interface Known {
   readonly passed: readonly PassedSocket[]
-  /** The machine's addresses. */
-  readonly local: readonly string[]
+  /** The machine's addresses, which take a while to find: asked for where an endpoint is for all of them. */
+  readonly local: () => readonly string[]
   /** The port of an endpoint; what port 0 has become. */
   readonly portOf: (endpoint: Endpoint) => number
 }
@@ -73,10 +73,10 @@ function opened(endpoint: Endpoint, all: readonly Endpoint[], { passed, local, p
 }
 
 /** The local addresses of a wildcard that no endpoint of its port names. */
-function unnamed({ address: wildcard, port }: Endpoint, all: readonly Endpoint[], local: readonly string[]): string[] {
+function unnamed({ address: wildcard, port }: Endpoint, all: readonly Endpoint[], local: () => readonly string[]): string[] {
   const isV6 = wildcard.includes(':')
   const named = all.filter((each) => each.port === port && !isWildcard(each.address)).map(({ address }) => address)
-  return local.filter((address) => address.includes(':') === isV6 && !named.includes(address))
+  return local().filter((address) => address.includes(':') === isV6 && !named.includes(address))
 }
 
 /** Whether a passed socket is for all addresses of the family of this one. */
