@@ -35,7 +35,7 @@ export async function scene(size: 1 | 3, version: 2 | 3): Promise<Scene> {
   const settled = async (target = etcd.target): Promise<void> => {
     await inStep(following, target, { version })
     // The news of the last change may still be on its way to the threads, and on a busy machine takes its time.
-    await expect.poll(() => witness.isCurrent(target), { timeout: 3000, interval: 200 }).toEqual([])
+    await expect.poll(() => witness.isCurrent(target), { timeout: 10_000, interval: 200 }).toEqual([])
   }
   return { etcd, following, witness, proxy, inStep: settled }
 }

@@ -64,7 +64,8 @@ export function watching(client: EtcdClient, revision: number): Watching {
 
 /** An expectation of what comes to be, on a busy machine too. */
 export function eventually(what: () => unknown): ReturnType<typeof expect.poll> {
-  return expect.poll(what, { timeout: 10_000, interval: 20 })
+  // How far a watch is may take two of its checks to be told, which are up to eight seconds apart here.
+  return expect.poll(what, { timeout: 30_000, interval: 20 })
 }
 
 /** An entry on a line, with what its life hangs on. */
