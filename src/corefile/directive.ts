@@ -1,4 +1,4 @@
-import { oneLine } from '../message/one-line.js'
+import { cut, oneLine } from '../message/one-line.js'
 
 /** Where something stands in the configuration. Lines, and columns of UTF-16 units as editors have them, count from 1. */
 export interface Place {
@@ -120,15 +120,12 @@ export function placeFrom(place: Place, from: Place): string {
 
 /** A word of the Corefile as messages show it: in quotes, and cut where it is long. */
 export function shown(word: string): string {
-  return JSON.stringify(cut(word))
+  return JSON.stringify(cut(word, LONGEST_SHOWN))
 }
 
 function pathOf({ name, parent }: Directive): string {
-  return parent === undefined ? cut(name) : `${pathOf(parent)}: ${cut(name)}`
-}
-
-function cut(word: string): string {
-  return word.length > LONGEST_SHOWN ? `${word.slice(0, LONGEST_SHOWN)}…` : word
+  const own = cut(name, LONGEST_SHOWN)
+  return parent === undefined ? own : `${pathOf(parent)}: ${own}`
 }
 
 /** The known word that `word` is most likely a slip of, or undefined where none is near. */

@@ -6,6 +6,11 @@ export function oneLine(text: string): string {
   return text.replace(CONTROL, ' ').trim()
 }
 
+/** A text of so many characters at most; what is left out of a longer one is a `…`. */
+export function cut(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text
+}
+
 /** Whatever was thrown, in words on one line: an error's message. Telling of a fault must not be another: some objects have no text. */
 export function thrownText(thrown: unknown): string {
   try {

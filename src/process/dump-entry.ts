@@ -1,4 +1,4 @@
-import { oneLine } from '../message/one-line.js'
+import { cut, oneLine } from '../message/one-line.js'
 import { shownPath } from '../store/key.js'
 
 /** One key of a dump of etcd. */
@@ -14,16 +14,12 @@ const MOST_SHOWN = 200
 
 /** A key in a message, on one line. */
 export function shownKey(path: Buffer): string {
-  return cut(shownPath(path))
+  return cut(shownPath(path), MOST_SHOWN)
 }
 
 /** What a dump says in words, in a message, on one line. */
 export function shownText(text: string): string {
-  return cut(oneLine(text.slice(0, 2 * MOST_SHOWN)))
-}
-
-function cut(text: string): string {
-  return text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text
+  return cut(oneLine(text.slice(0, 2 * MOST_SHOWN)), MOST_SHOWN)
 }
 
 /** Whether it is an object of JSON. */

@@ -2,6 +2,7 @@
 import { ConfigError } from '../corefile/directive.js'
 import type { Variables } from '../corefile/environment.js'
 import { shownDuration } from '../corefile/value.js'
+import { cut } from '../message/one-line.js'
 import type { MaybePromise } from '../plugin.js'
 import type { Arguments } from '../process/arguments.js'
 import type { Configuration } from '../process/configuration.js'
@@ -110,10 +111,7 @@ function shownValue({ kind, secret }: Spec, value: unknown): string {
   if (secret) return 'given'
   if (kind === 'duration') return shownDuration(value as number)
   // A URL may have a password, which is refused where it would be used.
-  if (kind === 'list') return cut((value as readonly string[]).join(',').replace(/\/\/[^/,]*@/g, '//…@')) || 'those of /etc/resolv.conf'
-  return value === '' ? 'none' : cut(String(value))
-}
-
-function cut(text: string): string {
-  return text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text
+  if (kind === 'list')
+    return cut((value as readonly string[]).join(',').replace(/\/\/[^/,]*@/g, '//…@'), MOST_SHOWN) || 'those of /etc/resolv.conf'
+  return value === '' ? 'none' : cut(String(value), MOST_SHOWN)
 }

@@ -1,5 +1,6 @@
 /** The object in the store that SkyDNS reads its settings from. */
 import { nearest, shown } from '../corefile/directive.js'
+import { cut } from '../message/one-line.js'
 import { MAX_VALUE_OCTETS } from '../store/limits.js'
 import { type Given, NAMES, type Said, type SettingName, SPECS, type Spec } from './settings.js'
 import { readJson } from './values.js'
@@ -15,6 +16,7 @@ const NO_EFFECT: Readonly<Record<string, string>> = {
   etcd3: 'how etcd is read is decided before it is: by -etcd3',
   version: 'the version is told by -version'
 }
+/** Characters of a key: one without end would be a line without end. */
 const MOST_SHOWN = 60
 const KEYS: ReadonlyMap<string, SettingName> = new Map(
   NAMES.flatMap((name) => ((SPECS[name] as Spec).keys ?? []).map((key) => [key, name] as const))
@@ -42,7 +44,7 @@ export function readStored(text: string, from: string): Stored | string {
     const name = KEYS.get(key)
     if (value === null && (name === undefined || SPECS[name].kind !== 'list')) continue
     if (name === undefined) {
-      notes.push(`${from}: ${shortened(spelling)} has no effect${Object.hasOwn(NO_EFFECT, key) ? `: ${NO_EFFECT[key]}` : hint(key)}`)
+      notes.push(`${from}: ${cut(spelling, MOST_SHOWN)} has no effect${Object.hasOwn(NO_EFFECT, key) ? `: ${NO_EFFECT[key]}` : hint(key)}`)
       continue
     }
     const read = readJson(SPECS[name], value)
@@ -58,11 +60,6 @@ export function readStored(text: string, from: string): Stored | string {
     said.set(name, { value: read.value, from })
   }
   return { said, notes }
-}
-
-/** A key without end would be a line without end. */
-function shortened(key: string): string {
-  return key.length > MOST_SHOWN ? `${key.slice(0, MOST_SHOWN)}…` : key
 }
 
 function hint(key: string): string {

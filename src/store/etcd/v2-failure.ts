@@ -1,3 +1,4 @@
+import { cut } from '../../message/one-line.js'
 import { EtcdError } from './client.js'
 
 /** What the v2 API answers where it refuses. */
@@ -81,5 +82,5 @@ export function strangeAnswer(status: number, text: string): EtcdError {
 
 function oneLine(text: string): string {
   const line = text.replace(/[\s\x00-\x1f\x7f]+/g, ' ').trim()
-  return line.length > 200 ? `${line.slice(0, 200)}…` : line
+  return cut(line, 200)
 }
