@@ -173,14 +173,7 @@ export class Cache {
     const told = lasting(reply, limits, isOwn, this.#within(query, reply))
     if (told === undefined) return reply
     const entries = kind === 'success' ? this.#success : this.#denial
-    const place = this.#put(
-      entries,
-      query,
-      variant,
-      asCached(told.reply, isForwarded(reply)),
-      count,
-      Math.min(told.seconds * 1000, this.#options.keepMs)
-    )
+    const place = this.#put(entries, query, variant, asCached(told.reply, isForwarded(reply)), count, told.seconds * 1000)
     // What hits tell of data of our own is what the first asker is told, and written already.
     return place > 0 && isOwn && reply.problem === undefined ? entries.toldAs(place, query.question, told.reply) : told.reply
   }
@@ -201,7 +194,7 @@ export class Cache {
     if (servfailMs === 0 || !query.rd || query.within(denial.disabled) !== undefined) return
     const now = this.#host.clock.monotonic()
     if (this.#success.find(query.question, variant, now) + this.#denial.find(query.question, variant, now) > 0) return
-    this.#put(this.#denial, query, variant, asCached(reply, isForwarded(reply)), count, Math.min(servfailMs, this.#options.keepMs))
+    this.#put(this.#denial, query, variant, asCached(reply, isForwarded(reply)), count, servfailMs)
   }
 
   /** Keeps a reply as hits tell it; gives its place, or 0 where it cannot be kept. */
@@ -220,7 +213,7 @@ export class Cache {
       revision: revisionOf(query, reply),
       upstream: reply.origin?.upstream,
       since,
-      until: since + lastsMs
+      until: since + Math.min(lastsMs, this.#options.keepMs)
     })
   }
 }
