@@ -47,20 +47,23 @@ export class OwnSockets implements Driver {
     }
   }
 
-  /** Opens a socket of one transport alone. Throws ListenError. */
-  openOne(transport: 'udp' | 'tcp', { receive, address: endpointAddress }: Endpoint, address: string, port: number): Promise<Listener> {
+  /** Opens a socket of one transport alone, or goes on with the one that `fd` is, which becomes its own. Throws ListenError. */
+  openOne(
+    transport: 'udp' | 'tcp',
+    { receive, address: endpointAddress }: Endpoint,
+    address: string,
+    port: number,
+    fd?: number
+  ): Promise<Listener> {
     return transport === 'udp'
-      ? this.#openUdp(address, port, receive, this.counters, endpointAddress)
-      : openTcp(address, port, receive, this.counters, this.#limits, endpointAddress)
+      ? this.#openUdp(address, port, receive, this.counters, endpointAddress, fd === undefined ? undefined : { fd, isOwn: true })
+      : openTcp(address, port, receive, this.counters, this.#limits, endpointAddress, fd)
   }
 
   /** Goes on with a socket that was passed to the process; a copy of it where such can be had. Throws ListenError. */
-  async openPassed({ receive, address: endpointAddress }: Endpoint, passed: PassedSocket): Promise<Listener> {
+  async openPassed(endpoint: Endpoint, passed: PassedSocket): Promise<Listener> {
     const { transport, address, port } = passed
-    const own = this.#copyOf(passed)
-    return transport === 'udp'
-      ? this.#openUdp(address, port, receive, this.counters, endpointAddress, { fd: own, isOwn: true })
-      : openTcp(address, port, receive, this.counters, this.#limits, endpointAddress, own)
+    return this.openOne(transport, endpoint, address, port, this.#copyOf(passed))
   }
 
   #copyOf({ fd, transport, address, port }: PassedSocket): number {
