@@ -1,10 +1,7 @@
 /** The SkyDNS conformance cases, and how an answer is compared with one. How a case reads stands in test/conformance/README.md. */
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Answer } from 'skein/testing'
-import { corefileOf as skydnsCorefile } from '../src/skydns/corefile.js'
-import { givenBy, readFlags } from '../src/skydns/given.js'
-import { settle } from '../src/skydns/settings.js'
-import { readStored } from '../src/skydns/stored.js'
+import { textOf } from './skydns-like.js'
 
 /** One file: services, and questions with their right answers. */
 export interface CaseFile {
@@ -39,14 +36,7 @@ export function caseFiles(name: 'skydns' | 'skydns-golden'): CaseFile[] {
 
 /** The Corefile that a case file's SkyDNS configuration stands for, on a free port of loopback; `upstream` is an `ADDRESS:PORT`. */
 export function corefileOf({ config }: Pick<CaseFile, 'config'>, upstream: string): string {
-  const flags = readFlags(['-systemd', '-embedded=./data', '-api=off', `-nameservers=${upstream}`])
-  const stored = readStored(JSON.stringify(config), '/skydns/config')
-  if (typeof stored === 'string') throw new Error(stored)
-  const settings = settle(
-    givenBy(flags.flags, {}, () => {}),
-    stored.said
-  )
-  return skydnsCorefile(settings, { resolvConf: undefined, passed: [{ address: '127.0.0.1', port: 0 }] }).text
+  return textOf([`-nameservers=${upstream}`], config)
 }
 
 /** What an answer and a case say, in a form that a test can compare: sections as sorted lists, names without case. */

@@ -1,10 +1,11 @@
 /** `skein skydns` for tests that start it as operators of SkyDNS do, and the ways to what its store has. */
-import { request } from 'node:http'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readAnswer, requestOctets } from 'skein/testing'
 import { expect } from 'vitest'
-import { controlPath } from '../src/store/lock.js'
+import { askStore, octetsOf } from '../src/process/kv-client.js'
+import type { KvArguments, Verb } from '../src/process/kv-verbs.js'
 import { MAIN } from './command.js'
 import type { DnsClient } from './dns-client.js'
 import type { Etcd } from './etcd.js'
@@ -68,18 +69,9 @@ export function etcd2Store({ target, endpoints }: Etcd): SkydnsStore {
 }
 
 /** Asks the server of a folder at its control socket, as `skein kv` does. */
-function control(folder: string, verb: string, asked: unknown, body = ''): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const path = `/kv/${verb}?arguments=${encodeURIComponent(JSON.stringify(asked))}`
-    const sent = request({ socketPath: controlPath(folder), method: 'POST', path, timeout: 10_000 }, (response) => {
-      let text = ''
-      response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
-      response.on('end', () => (response.statusCode === 200 ? resolve(text) : reject(new Error(text))))
-    })
-    sent.on('error', reject)
-    sent.on('timeout', () => sent.destroy(new Error(`no answer from the server of ${folder} within 10 s`)))
-    sent.end(body)
-  })
+async function control(folder: string, verb: Verb, asked: KvArguments, body = ''): Promise<string> {
+  const call = { verb, asked, input: Readable.from([Buffer.from(body)]), silentMs: 10_000 }
+  return (await askStore(folder, call, octetsOf)).toString('utf8')
 }
 
 /** Where the name of an address stands, which no case asks for: who has it, written last, has all. */

@@ -24,16 +24,21 @@ export const CACHED = { rcache: 1000, rcache_ttl: 30 * 86_400 } as const
 
 /** Starts it. */
 export function startSkyDns({ services = {}, config = {}, flags = [], ...options }: SkyDns): Promise<TestServer> {
+  const text = textOf(['-stubzones', ...flags], { domain: 'skydns.test.', ...config })
+  return serverOf(text, { random: IN_ORDER, ...options, services: keyed(services) })
+}
+
+/** The Corefile that flags and a stored configuration stand for, on a free port of loopback; with an embedded store where no flag names an etcd. */
+export function textOf(flags: readonly string[], config: Readonly<Record<string, unknown>>): string {
   const store = flags.some((flag) => flag.startsWith('-machines=')) ? [] : EMBEDDED
-  const given = readFlags(['-systemd', '-stubzones', ...store, ...flags])
-  const stored = readStored(JSON.stringify({ domain: 'skydns.test.', ...config }), '/skydns/config')
+  const given = readFlags(['-systemd', ...store, ...flags])
+  const stored = readStored(JSON.stringify(config), '/skydns/config')
   if (typeof stored === 'string') throw new Error(stored)
   const settings = settle(
     givenBy(given.flags, {}, () => {}),
     stored.said
   )
-  const { text } = corefileOf(settings, { resolvConf: undefined, passed: [{ address: '127.0.0.1', port: 0 }] })
-  return serverOf(text, { random: IN_ORDER, ...options, services: keyed(services) })
+  return corefileOf(settings, { resolvConf: undefined, passed: [{ address: '127.0.0.1', port: 0 }] }).text
 }
 
 function keyed(services: NonNullable<SkyDns['services']>): NonNullable<TestOptions['services']> {
